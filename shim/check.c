@@ -1,0 +1,162 @@
+#include "check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <valgrind/valgrind.h>
+
+#include "config.h"
+#include "files.h"
+#include "maps.h"
+#include "payoff.h"
+#include "sandbox.h"
+#include "sharing.h"
+#include "stream.h"
+#include "sys.h"
+
+/* Nothing is deferred on a file system with less than this free: quotas and reserves apart, a promise can then be kept. */
+#define FREE_LEAST ((uint64_t)64 << 20)
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t check_free_least(void)
+{
+    return larger(FREE_LEAST, XFER_STREAM_MARGIN_WINDOWS * config.buffer_max);
+}
+
+enum refusal check_worth(struct check *check, const struct detect *loop)
+{
+    if (larger(loop->read_asked, loop->write_size) >= CONFIG_CHUNK_LARGE)
+        return REFUSAL_CHUNK_LARGE;
+    if (!config.engine_write)
+        return REFUSAL_ENGINE_OFF;
+    if (xfer_endpoint_look(&check->in, loop->in) < 0)
+        return REFUSAL_SOURCE_KIND;
+    if (xfer_endpoint_look(&check->out, loop->out) < 0 || !S_ISREG(check->out.mode))
+        return REFUSAL_DEST_KIND;
+    check->left = check->in.size > check->in.offset ? (uint64_t)(check->in.size - check->in.offset) : 0;
+    if (config.threshold_given)
+        return REFUSAL_NONE;
+    if ((uint64_t)smaller((size_t)check->in.offset, (size_t)check->out.offset) < loop->current->run_least)
+        return REFUSAL_BACKOFF;
+    if (!payoff_worth(check->left, smaller(loop->read_got, loop->write_size)))
+        return REFUSAL_SMALL_GAIN;
+    return REFUSAL_NONE;
+}
+
+/* unshare(CLONE_VM) changes nothing and fails with EINVAL exactly when somebody shares our memory or our signal handlers
+ * (kernel/fork.c, check_unshare_flags). Where a filter refuses it, at least the threads can be counted: a
+ * directory has two links, and one for each of them.
+ */
+static bool alone(void)
+{
+    struct stat st;
+    int rc = (int)XFER_SYS(SYS_unshare, CLONE_VM);
+    if (rc == 0 || rc == -EINVAL)
+        return rc == 0;
+    return XFER_SYS(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) == 0 && st.st_nlink == 3;
+}
+
+enum refusal check_process(const struct signals_survey *survey)
+{
+    if (RUNNING_ON_VALGRIND)
+        return REFUSAL_VALGRIND;
+    if (!survey->sigsys_default)
+        return REFUSAL_SIGSYS_TAKEN;
+    if (survey->blocked & SIGNALS_BIT(SIGSYS))
+        return REFUSAL_SIGSYS_BLOCKED;
+    if (survey->sigsys_masked)
+        return REFUSAL_HANDLER_MASK;
+    if (!alone())
+        return REFUSAL_THREADS;
+    return REFUSAL_NONE;
+}
+
+static enum refusal check_source(struct xfer_endpoint *in)
+{
+    if (xfer_endpoint_look_closer(in) < 0)
+        return REFUSAL_SOURCE_KIND;
+    if ((in->flags & O_ACCMODE) == O_WRONLY || in->flags & (O_DIRECT | O_PATH))
+        return REFUSAL_SOURCE_FLAGS;
+    if (S_ISREG(in->mode) && !xfer_endpoint_fs_known(in->fs_type))
+        return REFUSAL_SOURCE_FS;
+    return REFUSAL_NONE;
+}
+
+static enum refusal check_destination(struct check *check)
+{
+    struct xfer_endpoint *out = &check->out;
+    struct rlimit limit;
+    if (xfer_endpoint_look_closer(out) < 0)
+        return REFUSAL_DEST_KIND;
+    if ((out->flags & O_ACCMODE) == O_RDONLY || out->flags & (O_DIRECT | O_PATH | O_DSYNC)) /* O_SYNC contains O_DSYNC */
+        return REFUSAL_DEST_FLAGS;
+    if (!xfer_endpoint_fs_known(out->fs_type))
+        return REFUSAL_DEST_FS;
+    if (out->fs_free < check_free_least())
+        return REFUSAL_DEST_SPACE;
+    if (XFER_SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0)
+        return REFUSAL_DEST_LIMIT;
+    check->out_limit = -1;
+    if (limit.rlim_cur < INT64_MAX) {
+        off_t at = out->flags & O_APPEND ? out->size : out->offset;
+        check->out_limit = (off_t)limit.rlim_cur;
+        if (at > check->out_limit - (off_t)(XFER_STREAM_MARGIN_WINDOWS * config.buffer_max))
+            return REFUSAL_DEST_LIMIT;
+    }
+    return REFUSAL_NONE;
+}
+
+static bool holds(const struct xfer_range *memory, const void *buffer, size_t count)
+{
+    uintptr_t start = (uintptr_t)buffer;
+    return start >= memory->start && start < memory->end && count <= memory->end - start;
+}
+
+static enum refusal check_memory(struct check *check, const struct detect *loop)
+{
+    struct maps_query query = {
+        .inode = {check->in.inode, check->out.inode},
+        .by_path = {check->in.fs_type == OVERLAYFS_SUPER_MAGIC ? check->in.fd : -1,
+                    check->out.fs_type == OVERLAYFS_SUPER_MAGIC ? check->out.fd : -1},
+        .buffer = {{(uintptr_t)loop->read_buffer, 0},
+                   {(uintptr_t)loop->write_buffer, 0},
+                   {(uintptr_t)__builtin_frame_address(0), 0}},
+    };
+    enum refusal refused = maps_examine(&query);
+    if (refused != REFUSAL_NONE)
+        return refused;
+    check->buffer[0] = query.buffer[0];
+    check->buffer[1] = query.buffer[1];
+    check->stack = query.buffer[2];
+    if (!holds(&check->buffer[0], loop->read_buffer, loop->read_got) ||
+        !holds(&check->buffer[1], loop->write_buffer, loop->write_size))
+        return REFUSAL_BUFFER_MEMORY;
+    return REFUSAL_NONE;
+}
+
+enum refusal check_ends(struct check *check, const struct detect *loop)
+{
+    enum refusal refused = check_source(&check->in);
+    if (refused == REFUSAL_NONE)
+        refused = check_destination(check);
+    if (refused == REFUSAL_NONE && xfer_endpoint_same_file(&check->in, &check->out))
+        refused = REFUSAL_SAME_FILE;
+    if (refused == REFUSAL_NONE && sharing_found(loop->in, loop->out))
+        refused = REFUSAL_SHARED_OFFSET;
+    if (refused == REFUSAL_NONE)
+        refused = check_memory(check, loop);
+    return refused;
+}

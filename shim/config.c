@@ -1,0 +1,149 @@
+#include "config.h"
+
+#include <bsd/stdlib.h>
+#include <bsd/string.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 16 KiB and up: below, nothing is gained (the OpenJDK change 8 -> 16 KiB and its further doublings). */
+#define BUFFER_DEFAULT ((size_t)16 << 10)
+#define BUFFER_LEAST ((size_t)4 << 10)
+#define BUFFER_MAX_DEFAULT ((size_t)256 << 10)
+#define THRESHOLD_DEFAULT ((uint64_t)64 << 10)
+
+/* A program's name is compared up to this length; Linux names are shorter (NAME_MAX). */
+#define NAME_SIZE 256
+
+struct config config = {
+    .mode = CONFIG_OFF,
+    .buffer = BUFFER_DEFAULT,
+    .buffer_max = BUFFER_MAX_DEFAULT,
+    .threshold = THRESHOLD_DEFAULT,
+    .engine_write = true,
+};
+
+/* The value of a variable, or NULL when it is unset or empty. */
+static const char *setting(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static void read_mode(void)
+{
+    const char *value = setting("XFERSHIM");
+    if (!value || !strcmp(value, "on"))
+        config.mode = CONFIG_ON;
+    else if (!strcmp(value, "off"))
+        config.mode = CONFIG_OFF;
+    else if (!strcmp(value, "observe"))
+        config.mode = CONFIG_OBSERVE;
+    else {
+        config.mode = CONFIG_ON;
+        config.malformed = "XFERSHIM";
+    }
+}
+
+/* True, and `*size` set, when the variable holds a size between `least` and `most`. */
+static bool read_size(const char *name, uint64_t least, uint64_t most, uint64_t *size)
+{
+    const char *value = setting(name);
+    uint64_t number;
+    if (!value)
+        return false;
+    if (*value < '0' || *value > '9' || expand_number(value, &number) < 0 || number < least || number > most) {
+        config.malformed = name;
+        return false;
+    }
+    *size = number;
+    return true;
+}
+
+static void read_sizes(void)
+{
+    uint64_t size;
+    if (read_size("XFERSHIM_BUFFER_MAX", BUFFER_LEAST, CONFIG_BUFFER_LIMIT, &size))
+        config.buffer_max = size;
+    if (read_size("XFERSHIM_BUFFER", BUFFER_LEAST, CONFIG_BUFFER_LIMIT, &size)) {
+        config.buffer = size;
+        if (config.buffer_max < size && !setting("XFERSHIM_BUFFER_MAX"))
+            config.buffer_max = size;
+    }
+    if (config.buffer > config.buffer_max)
+        config.buffer = config.buffer_max;
+    config.threshold_given = read_size("XFERSHIM_THRESHOLD", 0, INT64_MAX, &config.threshold);
+}
+
+/* Calls `found` for each item of a comma separated list until it returns true. Items are at most NAME_SIZE - 1 bytes. */
+static bool any_item(const char *list, bool (*found)(const char *item, const void *with), const void *with)
+{
+    while (list && *list) {
+        size_t length = strcspn(list, ",");
+        char item[NAME_SIZE];
+        if (length < sizeof(item)) {
+            memcpy(item, list, length);
+            item[length] = '\0';
+            if (found(item, with))
+                return true;
+        }
+        list += length;
+        list += *list == ',';
+    }
+    return false;
+}
+
+static bool glob_matches(const char *glob, const void *name)
+{
+    return fnmatch(glob, name, 0) == 0;
+}
+
+static bool is_word(const char *item, const void *word)
+{
+    return !strcmp(item, word);
+}
+
+static bool is_unknown_engine(const char *item, const void *with)
+{
+    (void)with;
+    return strcmp(item, "write") && strcmp(item, "range") && strcmp(item, "sendfile") && strcmp(item, "splice");
+}
+
+static void read_engines(void)
+{
+    const char *list = setting("XFERSHIM_ENGINES");
+    if (!list)
+        return;
+    if (any_item(list, is_unknown_engine, NULL))
+        config.malformed = "XFERSHIM_ENGINES";
+    else
+        config.engine_write = any_item(list, is_word, "write");
+}
+
+/* Copied, because programs write over their environment (setproctitle, perl's $0). */
+static void read_report(void)
+{
+    static char path[PATH_MAX];
+    const char *value = setting("XFERSHIM_REPORT");
+    if (!value)
+        return;
+    if (strlcpy(path, value, sizeof(path)) < sizeof(path))
+        config.report = path;
+    else
+        config.malformed = "XFERSHIM_REPORT";
+}
+
+void config_read(const char *program)
+{
+    int saved = errno;
+    const char *only = setting("XFERSHIM_ONLY"), *skip = setting("XFERSHIM_SKIP");
+    read_mode();
+    read_sizes();
+    read_engines();
+    read_report();
+    if ((only && !any_item(only, glob_matches, program)) || (skip && any_item(skip, glob_matches, program)))
+        config.mode = CONFIG_OFF;
+    errno = saved;
+}

@@ -1,0 +1,254 @@
+#include "guard.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <ucontext.h>
+
+#include "clock.h"
+#include "maps.h"
+#include "sys.h"
+
+/* Linux 5.11, include/uapi/linux/prctl.h and asm-generic/siginfo.h; for older headers. */
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#define PR_SYS_DISPATCH_OFF 0
+#define PR_SYS_DISPATCH_ON 1
+#endif
+#ifndef SYS_USER_DISPATCH
+#define SYS_USER_DISPATCH 2
+#endif
+#ifndef SA_RESTORER
+#define SA_RESTORER 0x04000000
+#endif
+#ifndef SS_AUTODISARM
+#define SS_AUTODISARM (1U << 31)
+#endif
+
+/* SYSCALL_DISPATCH_FILTER_BLOCK */
+#define SELECTOR_BLOCK 1
+
+/* What the handler needs beside the signal frame: under 2 KiB as compiled, with room for a flush in any engine. */
+#define HANDLER_STACK 8192
+/* The stack that is ours: room for the handler and a frame of the largest register state known (AMX, 11 KiB). */
+#define OUR_STACK_SIZE 65536
+
+/* How far up from the trapped call signal frames of the program are looked for, bytes: its own handlers' frames. */
+#define FRAMES_SEARCHED 65536
+
+/* AT_MINSIGSTKSZ of a kernel before 5.14 on the smallest machine; a frame with AVX-512 state. */
+#define FRAME_DEFAULT 4096
+
+static struct {
+    volatile bool armed;
+    bool our_stack;           /* the alternate stack is ours for the session */
+    stack_t program_stack;    /* what it was before */
+    struct xfer_range stack;  /* memory of the stack that the program ran on at the start */
+    signals_mask handled, mask_at_start;
+    bool unmasked;            /* a handler may run without a trace in the mask */
+    guard_decide *decide;
+    ucontext_t *context;      /* inside the handler */
+} guard;
+
+static volatile char selector = SELECTOR_BLOCK;
+static char our_stack[OUR_STACK_SIZE] __attribute__((aligned(64)));
+
+static int dispatch(long mode, const void *start, size_t length, const volatile char *with)
+{
+    return (int)XFER_SYS(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, mode, start, length, with);
+}
+
+/* The frames of the program's own handlers that are on the stack now hold the alternate stack of the time when they were
+ * pushed, ours, and will bring it back when they return. They are found by its address, which nothing else knows.
+ */
+static void mend_frames(const ucontext_t *trapped)
+{
+    uintptr_t sp = (uintptr_t)trapped->uc_mcontext.gregs[REG_RSP];
+    signals_mask mask;
+    __builtin_memcpy(&mask, &trapped->uc_sigmask, sizeof(mask));
+    if (!guard.handled || (mask == guard.mask_at_start && !guard.unmasked))
+        return;
+    struct xfer_range stack = guard.stack;
+    if (sp < stack.start - FRAMES_SEARCHED || sp >= stack.end)
+        stack = maps_memory(sp);
+    uintptr_t end = stack.end;
+    if (end > sp && end - sp > FRAMES_SEARCHED)
+        end = sp + FRAMES_SEARCHED;
+    for (uintptr_t at = (sp + 7) & ~(uintptr_t)7; at + sizeof(stack_t) <= end; at += 8) {
+        stack_t *saved = (stack_t *)at;
+        if (saved->ss_sp == our_stack && saved->ss_size == OUR_STACK_SIZE)
+            *saved = guard.program_stack;
+    }
+}
+
+static void restore_stack(void)
+{
+    if (!guard.our_stack)
+        return;
+    guard.our_stack = false;
+    if (guard.context) { /* on it right now: the return from the handler restores what its frame says */
+        guard.context->uc_stack = guard.program_stack;
+        mend_frames(guard.context);
+    } else {
+        XFER_SYS(SYS_sigaltstack, &guard.program_stack, NULL);
+    }
+}
+
+void guard_disarm(void)
+{
+    if (!guard.armed)
+        return;
+    guard.armed = false;
+    struct signals_action standard = {.handler = (uintptr_t)SIG_DFL};
+    dispatch(PR_SYS_DISPATCH_OFF, NULL, 0, NULL);
+    signals_action(SIGSYS, &standard, NULL);
+    restore_stack();
+}
+
+bool guard_is_armed(void)
+{
+    return guard.armed;
+}
+
+/* Lets the trapped call run inside the gate, and the program go on behind its own instruction. rt_sigreturn
+ * finds its frame by the stack pointer and does not come back.
+ */
+static void pass(ucontext_t *context, long number)
+{
+    greg_t *regs = context->uc_mcontext.gregs;
+    if (number == SYS_rt_sigreturn) {
+        regs[REG_RIP] = (greg_t)xfer_gate_sigreturn;
+        return;
+    }
+    regs[REG_RSP] -= XFER_GATE_RESUME_FRAME;
+    *(greg_t *)regs[REG_RSP] = regs[REG_RIP];
+    regs[REG_RIP] = (greg_t)xfer_gate_resume;
+}
+
+static void on_trap(const siginfo_t *info, ucontext_t *context)
+{
+    greg_t *regs = context->uc_mcontext.gregs;
+    struct guard_trap trap = {
+        .number = info->si_arch == AUDIT_ARCH_X86_64 ? info->si_syscall : GUARD_FOREIGN,
+        .argument = {regs[REG_RDI], regs[REG_RSI], regs[REG_RDX], regs[REG_R10], regs[REG_R8], regs[REG_R9]},
+    };
+    long result = 0;
+    if (trap.number == SYS_clock_gettime && xfer_clock_inside()) { /* our own, by way of the vDSO */
+        xfer_clock_use_gate();
+        regs[REG_RAX] = XFER_SYS(SYS_clock_gettime, trap.argument[0], trap.argument[1]);
+        return;
+    }
+    switch (guard.decide(&trap, &result)) {
+    case GUARD_RERUN:
+        regs[REG_RIP] -= 2; /* syscall and int $0x80 are two bytes; rax still is the number */
+        break;
+    case GUARD_RETURN:
+        regs[REG_RAX] = result;
+        break;
+    case GUARD_PASS:
+        pass(context, trap.number);
+        break;
+    }
+}
+
+/* Somebody sent SIGSYS: the program dies of it as it would have, with its bytes written. */
+static void die(void)
+{
+    struct guard_trap none = {.number = GUARD_SENT};
+    long result;
+    if (guard.armed)
+        guard.decide(&none, &result);
+    struct signals_action standard = {.handler = (uintptr_t)SIG_DFL};
+    signals_action(SIGSYS, &standard, NULL);
+    long thread = XFER_SYS(SYS_gettid);
+    XFER_SYS(SYS_tgkill, sys_getpid(), thread, SIGSYS);
+}
+
+static void on_sigsys(int number, siginfo_t *info, void *context)
+{
+    (void)number;
+    guard.context = context;
+    if (info->si_code == SYS_USER_DISPATCH)
+        on_trap(info, context);
+    else
+        die();
+    guard.context = NULL;
+}
+
+static int set_handler(signals_mask mask)
+{
+    struct signals_action action = {
+        .handler = (uintptr_t)on_sigsys,
+        .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER,
+        .restorer = (uintptr_t)xfer_gate_sigreturn,
+        .mask = mask,
+    };
+    return signals_action(SIGSYS, &action, NULL);
+}
+
+void guard_block_all(void)
+{
+    set_handler(SIGNALS_ALL);
+}
+
+/* The handler must not run on the program's own stack, which may be that of a small coroutine when a call traps. A stack of the
+ * program is used if it holds two frames and the handler beside what a handler of the program may have used; ours is not
+ * put in place of one that a handler of the program would run on.
+ */
+static enum refusal choose_stack(const struct signals_survey *survey)
+{
+    unsigned long frame = getauxval(AT_MINSIGSTKSZ);
+    if (!frame)
+        frame = FRAME_DEFAULT;
+    int rc = (int)XFER_SYS(SYS_sigaltstack, NULL, &guard.program_stack);
+    if (rc < 0 || guard.program_stack.ss_flags & SS_ONSTACK || (unsigned)guard.program_stack.ss_flags & SS_AUTODISARM)
+        return REFUSAL_ALT_STACK;
+    guard.our_stack = false;
+    if (guard.program_stack.ss_sp == our_stack) /* brought back by a frame that mend_frames() did not reach */
+        guard.program_stack = (stack_t){.ss_flags = SS_DISABLE};
+    if (!(guard.program_stack.ss_flags & SS_DISABLE) && guard.program_stack.ss_size >= 2 * (frame + HANDLER_STACK))
+        return REFUSAL_NONE;
+    if (survey->on_alt_stack || frame + HANDLER_STACK > OUR_STACK_SIZE)
+        return REFUSAL_ALT_STACK;
+    stack_t ours = {.ss_sp = our_stack, .ss_size = OUR_STACK_SIZE};
+    if (XFER_SYS(SYS_sigaltstack, &ours, NULL) < 0)
+        return REFUSAL_ALT_STACK;
+    guard.our_stack = true;
+    return REFUSAL_NONE;
+}
+
+enum refusal guard_arm(const struct signals_survey *survey, struct xfer_range stack, guard_decide *decide)
+{
+    enum refusal refused = choose_stack(survey);
+    if (refused != REFUSAL_NONE)
+        return refused;
+    guard.stack = stack;
+    guard.handled = survey->handled;
+    guard.unmasked = survey->unmasked;
+    guard.mask_at_start = survey->blocked;
+    guard.decide = decide;
+    int rc = set_handler(survey->handled);
+    if (rc == 0) {
+        size_t length = (size_t)(xfer_gate_end - xfer_gate_start);
+        guard.armed = true;
+        rc = dispatch(PR_SYS_DISPATCH_ON, xfer_gate_start, length, &selector);
+    }
+    if (rc < 0) {
+        guard_disarm();
+        restore_stack();
+        return REFUSAL_NO_GUARD;
+    }
+    return REFUSAL_NONE;
+}
+
+void guard_try(void)
+{
+    struct signals_survey survey = {0};
+    struct signals_action action;
+    guard_arm(&survey, (struct xfer_range){0}, NULL);
+    guard_disarm();
+    signals_action(SIGSYS, NULL, &action);
+    XFER_SYS(SYS_gettid);
+}

@@ -1,0 +1,306 @@
+#include "report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "calls.h"
+#include "config.h"
+#include "files.h"
+#include "payoff.h"
+#include "stats.h"
+#include "sys.h"
+#include "text.h"
+
+/* Different loops kept apart; what comes later is added to the last one, which is called "(others)". */
+#define LOOPS 64
+#define PATH_SIZE 512
+
+/* The whole report: LOOPS lines of two paths and under 400 bytes of names and numbers, every path byte escaped. */
+#define REPORT_SIZE (LOOPS * (12 * PATH_SIZE + 400) + 8192)
+
+struct record {
+    char in[PATH_SIZE], out[PATH_SIZE];
+    uint64_t chunk, sessions;
+    struct xfer_stats stats;
+    enum xfer_stream_end ended;
+    long call;
+};
+
+static struct record records[LOOPS];
+static unsigned used;
+static struct record *current;
+static uint64_t refusals[REFUSAL_COUNT];
+static uint64_t sessions;
+static struct {
+    int in, out;
+    struct record *record;
+} observed = {-1, -1, NULL};
+
+static const char *const refusal_words[] = {
+#define REFUSAL_WORD(name, word) [name] = word,
+    REFUSALS(REFUSAL_WORD)
+#undef REFUSAL_WORD
+};
+
+static const char *const end_words[] = {
+    [XFER_END_NONE] = "running",
+    [XFER_END_OF_FILE] = "end-of-file",
+    [XFER_END_CHANGED] = "changed-bytes",
+    [XFER_END_MEMORY] = "buffer-memory",
+    [XFER_END_SIZE] = "large-read",
+    [XFER_END_READ_ERROR] = "read-error",
+    [XFER_END_WRITE_ERROR] = "write-error",
+    [XFER_END_SPACE] = "dest-space",
+    [XFER_END_LIMIT] = "dest-limit",
+    [XFER_END_FOREIGN] = "shared-offset",
+    [XFER_END_CALL] = "other-call",
+    [XFER_END_SIGNAL] = "sigsys",
+};
+
+bool report_wanted(void)
+{
+    return config.report && config.mode != CONFIG_OFF;
+}
+
+static void path_of(int fd, char *path)
+{
+    char link[FILES_PATH_SIZE];
+    files_path(link, "/proc/self/fd/", fd, "");
+    ssize_t n = XFER_SYS(SYS_readlinkat, AT_FDCWD, link, path, PATH_SIZE - 1);
+    path[n > 0 ? n : 0] = '\0';
+}
+
+/* The record of a loop between these files; a new one if it was never seen. */
+static struct record *find(int in, int out, uint64_t chunk)
+{
+    static char in_path[PATH_SIZE], out_path[PATH_SIZE];
+    path_of(in, in_path);
+    path_of(out, out_path);
+    for (unsigned i = 0; i < used; i++) {
+        struct record *r = &records[i];
+        if (!strcmp(r->in, in_path) && !strcmp(r->out, out_path) && (!r->chunk || r->chunk == chunk))
+            return r;
+    }
+    if (used == LOOPS) {
+        struct record *last = &records[LOOPS - 1];
+        strcpy(last->in, "(others)");
+        strcpy(last->out, "(others)");
+        return last;
+    }
+    struct record *r = &records[used++];
+    strcpy(r->in, in_path);
+    strcpy(r->out, out_path);
+    return r;
+}
+
+void report_start(int in, int out, size_t chunk)
+{
+    current = report_wanted() ? find(in, out, chunk) : NULL;
+}
+
+void report_end(const struct xfer_stream *stream, size_t chunk, long call)
+{
+    sessions++;
+    if (!current)
+        return;
+    current->chunk = chunk;
+    current->sessions++;
+    current->ended = stream->ended;
+    current->call = call;
+    xfer_stats_add(&current->stats, &stream->stats);
+}
+
+void report_refusal(enum refusal why)
+{
+    refusals[why]++;
+}
+
+void report_would_start(int in, int out, size_t chunk)
+{
+    sessions++;
+    if (!report_wanted())
+        return;
+    observed.in = in;
+    observed.out = out;
+    observed.record = find(in, out, chunk);
+    observed.record->chunk = chunk;
+    observed.record->sessions++;
+}
+
+/* A window moves with four calls: read ahead, two looks at the source's offset, one write. */
+#define CALLS_OF_WINDOW 4
+
+void report_observed(int in, int out, size_t bytes)
+{
+    if (!observed.record || observed.in != in || observed.out != out)
+        return;
+    struct xfer_stats *stats = &observed.record->stats;
+    stats->reads++;
+    stats->writes++;
+    stats->bytes += bytes;
+    stats->calls = (stats->bytes / config.buffer_max + 1) * CALLS_OF_WINDOW;
+}
+
+static uint64_t saved_us(const struct record *r)
+{
+    uint64_t pairs = r->stats.reads < r->stats.writes ? r->stats.reads : r->stats.writes;
+    uint64_t gain = pairs * payoff_saving(r->chunk), cost = r->sessions * payoff_cost();
+    return gain > cost ? (gain - cost) / 1000 : 0;
+}
+
+static const char *mode_word(void)
+{
+    return config.mode == CONFIG_OBSERVE ? "observe" : "on";
+}
+
+static void put_end(struct text *text, const struct record *r)
+{
+    text_put(text, config.mode == CONFIG_OBSERVE ? "observed" : end_words[r->ended]);
+    if (r->ended == XFER_END_CALL && r->call >= 0) {
+        text_put(text, ":");
+        calls_name(text, r->call);
+    }
+}
+
+static void put_field(struct text *text, const char *name, uint64_t number)
+{
+    text_put(text, ",\"");
+    text_put(text, name);
+    text_put(text, "\":");
+    text_number(text, number);
+}
+
+static void put_json_loop(struct text *text, const struct record *r)
+{
+    text_put(text, "{\"in\":");
+    text_quoted(text, r->in);
+    text_put(text, ",\"out\":");
+    text_quoted(text, r->out);
+    put_field(text, "chunk", r->chunk);
+    put_field(text, "bytes", r->stats.bytes);
+    put_field(text, "calls_before", r->stats.reads + r->stats.writes);
+    put_field(text, "calls_after", r->stats.calls);
+    put_field(text, "saved_us", saved_us(r));
+    put_field(text, "sessions", r->sessions);
+    text_put(text, ",\"engine\":\"write\",\"ended\":\"");
+    put_end(text, r);
+    text_put(text, "\"}");
+}
+
+static void put_json(struct text *text)
+{
+    const char *comma = "";
+    text_put(text, "{\"program\":");
+    text_quoted(text, program_invocation_short_name);
+    put_field(text, "pid", (uint64_t)sys_getpid());
+    text_put(text, ",\"mode\":\"");
+    text_put(text, mode_word());
+    text_put(text, "\"");
+    put_field(text, "sessions", sessions);
+    if (config.malformed) {
+        text_put(text, ",\"malformed\":");
+        text_quoted(text, config.malformed);
+    }
+    text_put(text, ",\"loops\":[");
+    for (unsigned i = 0; i < used; i++) {
+        text_put(text, comma);
+        put_json_loop(text, &records[i]);
+        comma = ",";
+    }
+    text_put(text, "],\"refusals\":[");
+    comma = "";
+    for (int i = 0; i < REFUSAL_COUNT; i++) {
+        if (!refusals[i])
+            continue;
+        text_put(text, comma);
+        text_put(text, "{\"reason\":");
+        text_quoted(text, refusal_words[i]);
+        put_field(text, "count", refusals[i]);
+        text_put(text, "}");
+        comma = ",";
+    }
+    text_put(text, "]}\n");
+}
+
+static void put_line(struct text *text, const char *name, uint64_t number)
+{
+    text_put(text, name);
+    text_number(text, number);
+}
+
+static void put_text_loop(struct text *text, const struct record *r)
+{
+    text_put(text, r->in);
+    text_put(text, " -> ");
+    text_put(text, r->out);
+    put_line(text, "\n  chunk ", r->chunk);
+    put_line(text, " B, ", r->stats.bytes);
+    put_line(text, " B in all, calls ", r->stats.reads + r->stats.writes);
+    put_line(text, config.mode == CONFIG_OBSERVE ? " (would be " : " -> ", r->stats.calls);
+    text_put(text, config.mode == CONFIG_OBSERVE ? ")" : "");
+    put_line(text, ", about ", saved_us(r));
+    put_line(text, " us saved, sessions ", r->sessions);
+    text_put(text, ", engine write, ended by ");
+    put_end(text, r);
+    text_put(text, "\n");
+}
+
+static void put_plain(struct text *text)
+{
+    text_put(text, "xfershim: ");
+    text_put(text, program_invocation_short_name);
+    put_line(text, ", pid ", (uint64_t)sys_getpid());
+    text_put(text, ", mode ");
+    text_put(text, mode_word());
+    put_line(text, ", sessions ", sessions);
+    text_put(text, "\n");
+    if (config.malformed) {
+        text_put(text, "not understood, default used: ");
+        text_put(text, config.malformed);
+        text_put(text, "\n");
+    }
+    for (unsigned i = 0; i < used; i++)
+        put_text_loop(text, &records[i]);
+    for (int i = 0; i < REFUSAL_COUNT; i++) {
+        if (!refusals[i])
+            continue;
+        text_put(text, "left alone: ");
+        text_put(text, refusal_words[i]);
+        put_line(text, ", ", refusals[i]);
+        text_put(text, " times\n");
+    }
+}
+
+/* "%p" in the path becomes the process id. */
+static void expand_path(struct text *text, const char *path)
+{
+    for (; *path; path++) {
+        char one[2] = {*path, '\0'};
+        if (path[0] == '%' && path[1] == 'p') {
+            text_number(text, (uint64_t)sys_getpid());
+            path++;
+        } else {
+            text_put(text, one);
+        }
+    }
+}
+
+void report_write(void)
+{
+    static char room[REPORT_SIZE], path[PATH_MAX];
+    struct text text = {room, sizeof(room), 0}, name = {path, sizeof(path) - 1, 0};
+    size_t length = strlen(config.report);
+    expand_path(&name, config.report);
+    if (length >= 5 && !strcmp(config.report + length - 5, ".json"))
+        put_json(&text);
+    else
+        put_plain(&text);
+    int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
+    int fd = files_above_standard((int)XFER_SYS(SYS_openat, AT_FDCWD, path, flags, 0666));
+    if (fd < 0)
+        return;
+    sys_write(fd, text.bytes, text.length);
+    sys_close(fd);
+}

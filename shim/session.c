@@ -1,0 +1,231 @@
+#include "session.h"
+
+#include <fcntl.h>
+
+#include "check.h"
+#include "clock.h"
+#include "config.h"
+#include "guard.h"
+#include "owing.h"
+#include "payoff.h"
+#include "report.h"
+#include "sandbox.h"
+#include "signals.h"
+#include "stream.h"
+
+/* A full window, and what it keeps of the last calls: delivered and unwritten bytes, and twice the largest call for
+ * finding a lag.
+ */
+#define WINDOW_SIZE (CONFIG_BUFFER_LIMIT + 4 * CONFIG_CHUNK_LARGE)
+
+static unsigned char window[WINDOW_SIZE] __attribute__((aligned(4096)));
+static struct xfer_stream stream;
+static struct {
+    signals_mask handled;
+    size_t chunk;          /* bytes that the loop's calls move at the start */
+    struct detect *loop;   /* of the thread that has the session */
+    bool never_again;      /* somebody moved our source's offset behind our back */
+} session;
+
+volatile bool session_live;
+
+/* Blocks what has a handler; everything else keeps its default action, so that ^C still ends a write that hangs. */
+static signals_mask hold_handlers(void)
+{
+    return session.handled ? signals_block(session.handled) : 0;
+}
+
+static void release_handlers(signals_mask before)
+{
+    if (session.handled)
+        signals_set(before);
+}
+
+static bool paid(void)
+{
+    const struct xfer_stats *stats = &stream.stats;
+    uint64_t pairs = stats->reads < stats->writes ? stats->reads : stats->writes;
+    return pairs * payoff_saving(session.chunk) > payoff_cost();
+}
+
+/* Ends the session. `call` is the system call that did it, or -1. No handler may run. */
+static void finish(enum xfer_stream_end why, long call)
+{
+    if (stream.ended == XFER_END_NONE)
+        stream.ended = why;
+    xfer_stream_close(&stream);
+    if (stream.ended == XFER_END_FOREIGN)
+        session.never_again = true;
+    report_end(&stream, session.chunk, call);
+    detect_session_over(session.loop, paid());
+    if (xfer_stream_owes(&stream)) {
+        guard_block_all();
+        return;
+    }
+    guard_disarm();
+    session_live = false;
+}
+
+static enum guard_verdict trapped(const struct guard_trap *trap, long *result)
+{
+    if (xfer_stream_is_open(&stream)) {
+        finish(trap->number == GUARD_SENT ? XFER_END_SIGNAL : XFER_END_CALL, trap->number);
+        if (!session_live)
+            return GUARD_RERUN;
+    } else if (xfer_stream_retry(&stream) == 0) {
+        guard_disarm();
+        session_live = false;
+        return GUARD_RERUN;
+    }
+    enum guard_verdict verdict = owing_decide(&stream, trap, result);
+    session_live = xfer_stream_owes(&stream) > 0;
+    return verdict;
+}
+
+/* The slow half of a call: `fd` decides whether it is one of the session's at all. */
+static bool slow(int fd, int own, ssize_t (*call)(void *buffer, size_t count), void *buffer, size_t count, ssize_t *result)
+{
+    ssize_t n = XFER_STREAM_END;
+    signals_mask before = hold_handlers();
+    if (xfer_stream_is_open(&stream)) {
+        if (fd == own)
+            n = call(buffer, count);
+        if (n < 0)
+            finish(XFER_END_CALL, -1);
+    }
+    release_handlers(before);
+    *result = n;
+    return n != XFER_STREAM_END;
+}
+
+static ssize_t slow_read(void *buffer, size_t count)
+{
+    return xfer_stream_read(&stream, buffer, count);
+}
+
+static ssize_t slow_write(void *buffer, size_t count)
+{
+    return xfer_stream_write(&stream, buffer, count);
+}
+
+bool session_read(int fd, void *buffer, size_t count, ssize_t *result)
+{
+    *result = (ssize_t)count;
+    if (fd == stream.in && xfer_stream_serve(&stream, buffer, count))
+        return true;
+    return slow(fd, stream.in, slow_read, buffer, count, result);
+}
+
+bool session_write(int fd, const void *buffer, size_t count, ssize_t *result)
+{
+    *result = (ssize_t)count;
+    if (fd == stream.out && xfer_stream_accept(&stream, buffer, count))
+        return true;
+    if (!xfer_stream_is_open(&stream)) {
+        bool failed = owing_write(&stream, fd, result);
+        session_live = guard_is_armed() || xfer_stream_owes(&stream) > 0;
+        return failed;
+    }
+    return slow(fd, stream.out, slow_write, (void *)buffer, count, result);
+}
+
+static void open_stream(const struct check *check, const struct detect *loop)
+{
+    struct xfer_stream_setup setup = {
+        .in = loop->in,
+        .out = loop->out,
+        .in_offset = check->in.offset,
+        .out_limit = check->out_limit,
+        .out_append = check->out.flags & O_APPEND,
+        .fill_first = config.buffer,
+        .fill_largest = config.buffer_max,
+        .free_least = check_free_least(),
+        .read_last = loop->read_asked,
+        .write_last = loop->write_size,
+        .memory = window,
+        .capacity = sizeof(window),
+        .engine = &xfer_engine_write,
+    };
+    xfer_proof_clear(&stream.proof);
+    for (int i = 0; i < 2; i++)
+        xfer_proof_allow(&stream.proof, check->buffer[i].start, check->buffer[i].end);
+    xfer_stream_open(&stream, &setup);
+}
+
+/* All that comes after the cheap checks, with the signals blocked that have handlers. */
+static enum refusal start(struct check *check, struct detect *loop, const struct signals_survey *survey)
+{
+    enum refusal refused = check_process(survey);
+    if (refused == REFUSAL_NONE)
+        refused = check_ends(check, loop);
+    if (refused != REFUSAL_NONE)
+        return refused;
+    if (config.mode == CONFIG_OBSERVE) {
+        report_would_start(loop->in, loop->out, loop->write_size);
+        return REFUSAL_NONE;
+    }
+    report_start(loop->in, loop->out, loop->write_size);
+    refused = guard_arm(survey, check->stack, trapped);
+    if (refused != REFUSAL_NONE)
+        return refused;
+    session.handled = survey->handled;
+    session.chunk = loop->read_got < loop->write_size ? loop->read_got : loop->write_size;
+    session.loop = loop;
+    open_stream(check, loop);
+    session_live = true;
+    return REFUSAL_NONE;
+}
+
+static enum refusal try_start(struct check *check, struct detect *loop)
+{
+    struct signals_survey survey;
+    signals_mask before = signals_block(SIGNALS_ALL);
+    enum refusal refused = REFUSAL_SECCOMP;
+    if (session_live) { /* a handler that came before the block has started one */
+        signals_set(before);
+        return REFUSAL_NONE;
+    }
+    if (sandbox_lets_us()) {
+        signals_survey(&survey);
+        survey.blocked = before;
+        signals_set(before | survey.handled);
+        refused = start(check, loop, &survey);
+    }
+    signals_set(before);
+    return refused;
+}
+
+static void note_refusal(struct detect *loop, enum refusal refused, uint64_t left)
+{
+    report_refusal(refused);
+    if (refused == REFUSAL_SMALL_GAIN)
+        detect_too_small(loop, left, payoff_least(loop->write_size));
+    else if (refused == REFUSAL_BACKOFF)
+        detect_not_yet(loop);
+    else
+        detect_refused(loop);
+}
+
+void session_consider(struct detect *loop)
+{
+    struct check check;
+    uint64_t began = xfer_clock_ns();
+    enum refusal refused = REFUSAL_NONE;
+    check.left = 0;
+    if (session_live)
+        return;
+    if (sandbox_is_entered())
+        refused = REFUSAL_SANDBOXED;
+    else if (session.never_again)
+        refused = REFUSAL_SHARED_OFFSET;
+    if (refused == REFUSAL_NONE)
+        refused = check_worth(&check, loop);
+    if (refused == REFUSAL_NONE)
+        refused = try_start(&check, loop);
+    if (refused != REFUSAL_NONE)
+        note_refusal(loop, refused, check.left);
+    else if (config.mode == CONFIG_OBSERVE)
+        detect_too_small(loop, check.left, 0);
+    else
+        payoff_measured(xfer_clock_ns() - began);
+}
