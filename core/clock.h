@@ -1,4 +1,4 @@
-/* Time, in milliseconds and nanoseconds of CLOCK_MONOTONIC, without a system call wherever the vDSO can tell it. */
+/* Time, in milliseconds of CLOCK_MONOTONIC, without a system call wherever the vDSO can tell it. */
 #ifndef XFER_CLOCK_H
 #define XFER_CLOCK_H
 
@@ -8,10 +8,7 @@
 /* Milliseconds, as coarse as the kernel's tick (1..10 ms); about 5 ns. Any context. */
 uint64_t xfer_clock_ms(void);
 
-/* Nanoseconds; about 25 ns. Any context. */
-uint64_t xfer_clock_ns(void);
-
-/* True while this thread is inside one of the functions above: a clock_gettime that a guard traps then is the vDSO's
+/* True while this process is inside the function above: a clock_gettime that a guard traps then is the vDSO's
  * own fallback (no usable clock source, some time namespaces).
  */
 bool xfer_clock_inside(void);

@@ -5,7 +5,7 @@ CORE_OBJS := $(patsubst %,$(B)/%.o,$(basename $(CORE_SRCS)))
 $(B)/core/%.o: OBJ_CFLAGS = $(PRELOAD_CFLAGS)
 
 ifneq ($(CORE_SRCS),)
-ALL += $(B)/libxfer.a
+ALL += $(sort $(B)/libxfer.a $(XFER_LIB))
 $(sort $(B)/libxfer.a $(XFER_LIB)): %/libxfer.a: $(patsubst %,\%/%.o,$(basename $(CORE_SRCS)))
 	$(say) AR $@
 	$(Q)rm -f $@

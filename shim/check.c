@@ -136,6 +136,7 @@ static enum refusal check_memory(struct check *check, const struct detect *loop)
                    {(uintptr_t)__builtin_frame_address(0), 0}},
     };
     enum refusal refused = maps_examine(&query);
+    payoff_mappings(query.count);
     if (refused != REFUSAL_NONE)
         return refused;
     check->buffer[0] = query.buffer[0];

@@ -71,7 +71,7 @@ static void mend_frames(const ucontext_t *trapped)
     if (!guard.handled || (mask == guard.mask_at_start && !guard.unmasked))
         return;
     struct xfer_range stack = guard.stack;
-    if (sp < stack.start - FRAMES_SEARCHED || sp >= stack.end)
+    if (sp < stack.start || sp >= stack.end)
         stack = maps_memory(sp);
     uintptr_t end = stack.end;
     if (end > sp && end - sp > FRAMES_SEARCHED)
@@ -193,11 +193,19 @@ void guard_block_all(void)
     set_handler(SIGNALS_ALL);
 }
 
+/* True if the session starts on the stack that the kernel made for the process; the random bytes that it passed lie there. */
+static bool on_main_stack(struct xfer_range stack)
+{
+    uintptr_t there = getauxval(AT_RANDOM);
+    return there >= stack.start && there < stack.end;
+}
+
 /* The handler must not run on the program's own stack, which may be that of a small coroutine when a call traps. A stack of the
  * program is used if it holds two frames and the handler beside what a handler of the program may have used; ours is not
- * put in place of one that a handler of the program would run on.
+ * put in place of one that a handler of the program would run on. Handlers that ask for an alternate stack where there is
+ * none (CPython's) run on the ordinary one; ours would change that, and they need room for a frame there anyway.
  */
-static enum refusal choose_stack(const struct signals_survey *survey)
+static enum refusal choose_stack(const struct signals_survey *survey, struct xfer_range stack)
 {
     unsigned long frame = getauxval(AT_MINSIGSTKSZ);
     if (!frame)
@@ -208,7 +216,10 @@ static enum refusal choose_stack(const struct signals_survey *survey)
     guard.our_stack = false;
     if (guard.program_stack.ss_sp == our_stack) /* brought back by a frame that mend_frames() did not reach */
         guard.program_stack = (stack_t){.ss_flags = SS_DISABLE};
-    if (!(guard.program_stack.ss_flags & SS_DISABLE) && guard.program_stack.ss_size >= 2 * (frame + HANDLER_STACK))
+    bool disabled = guard.program_stack.ss_flags & SS_DISABLE;
+    if (!disabled && guard.program_stack.ss_size >= 2 * (frame + HANDLER_STACK))
+        return REFUSAL_NONE;
+    if (survey->on_alt_stack && disabled && on_main_stack(stack))
         return REFUSAL_NONE;
     if (survey->on_alt_stack || frame + HANDLER_STACK > OUR_STACK_SIZE)
         return REFUSAL_ALT_STACK;
@@ -221,7 +232,7 @@ static enum refusal choose_stack(const struct signals_survey *survey)
 
 enum refusal guard_arm(const struct signals_survey *survey, struct xfer_range stack, guard_decide *decide)
 {
-    enum refusal refused = choose_stack(survey);
+    enum refusal refused = choose_stack(survey, stack);
     if (refused != REFUSAL_NONE)
         return refused;
     guard.stack = stack;

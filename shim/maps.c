@@ -156,6 +156,7 @@ static int examine_by_query(int fd, struct maps_query *query, enum refusal *verd
         if (*verdict != REFUSAL_NONE)
             return 0;
         next = m.end;
+        query->count++;
     }
     if (rc != -ENOENT)
         return rc;
@@ -223,6 +224,7 @@ static enum refusal for_each_line(int fd, struct maps_query *query, struct xfer_
             if (!parse_line(line, &m))
                 return REFUSAL_NO_MAPS;
             note_buffers(query, found, &m);
+            query->count++;
             enum refusal verdict = judge(query, &m);
             if (verdict != REFUSAL_NONE)
                 return verdict;

@@ -24,6 +24,9 @@ struct maps_query {
 
     /* In and out: addresses; the private anonymous writable memory around each (start == end: it is not such memory). */
     struct xfer_range buffer[MAPS_BUFFERS];
+
+    /* Out: mappings looked at. */
+    unsigned count;
 };
 
 /* Looks at all mappings. Returns REFUSAL_NONE, or why no session can start: REFUSAL_SHARED_MAPPING, REFUSAL_MAPPED_END,

@@ -9,11 +9,11 @@
 /* What one read/write pair of `chunk` bytes saves in a session, in nanoseconds; 0 from 64 KiB on. */
 uint64_t payoff_saving(size_t chunk);
 
-/* What a start and an end cost, in nanoseconds: the table's figure until sessions of this process have been measured. */
+/* What a session costs, its start and its end, in nanoseconds. */
 uint64_t payoff_cost(void);
 
-/* A start took `ns`. */
-void payoff_measured(uint64_t ns);
+/* The last start has looked at so many mappings of this process. */
+void payoff_mappings(unsigned count);
 
 /* True if copying `bytes` more in pieces of `chunk` bytes is worth a session. */
 bool payoff_worth(uint64_t bytes, size_t chunk);

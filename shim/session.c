@@ -3,7 +3,6 @@
 #include <fcntl.h>
 
 #include "check.h"
-#include "clock.h"
 #include "config.h"
 #include "guard.h"
 #include "owing.h"
@@ -209,7 +208,6 @@ static void note_refusal(struct detect *loop, enum refusal refused, uint64_t lef
 void session_consider(struct detect *loop)
 {
     struct check check;
-    uint64_t began = xfer_clock_ns();
     enum refusal refused = REFUSAL_NONE;
     check.left = 0;
     if (session_live)
@@ -226,6 +224,4 @@ void session_consider(struct detect *loop)
         note_refusal(loop, refused, check.left);
     else if (config.mode == CONFIG_OBSERVE)
         detect_too_small(loop, check.left, 0);
-    else
-        payoff_measured(xfer_clock_ns() - began);
 }

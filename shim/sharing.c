@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/kcmp.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 
@@ -16,22 +17,39 @@ static bool same(int own, int pid, int fd, int other)
     return XFER_SYS(SYS_kcmp, own, pid, KCMP_FILE, fd, other) == 0;
 }
 
-static bool has(int own, int pid, int fd)
+/* The descriptor's file, to be compared with our own standard descriptors: a kcmp costs as much as five fstats. */
+struct end {
+    int fd;
+    dev_t device;
+    ino_t inode;
+    bool standard[3]; /* our own descriptor of this number is the same file: the program may have duplicated it */
+};
+
+static void look(struct end *end, int fd)
 {
-    if (fd > 2 && same(own, pid, fd, fd))
+    static struct stat st, own; /* static: a start needs little stack, and nothing interrupts it */
+    XFER_SYS(SYS_fstat, fd, &st);
+    *end = (struct end){.fd = fd, .device = st.st_dev, .inode = st.st_ino};
+    for (int i = 0; i <= 2; i++)
+        end->standard[i] = i != fd && XFER_SYS(SYS_fstat, i, &own) == 0 && own.st_dev == st.st_dev && own.st_ino == st.st_ino;
+}
+
+static bool has(int own, int pid, const struct end *end)
+{
+    if (same(own, pid, end->fd, end->fd))
         return true;
-    for (int standard = 0; standard <= 2; standard++)
-        if (same(own, pid, fd, standard))
+    for (int i = 0; i <= 2; i++)
+        if (end->standard[i] && same(own, pid, end->fd, i))
             return true;
     return false;
 }
 
-static bool shares(int own, int pid, int in, int out)
+static bool shares(int own, int pid, const struct end *in, const struct end *out)
 {
     return has(own, pid, in) || has(own, pid, out);
 }
 
-static bool child_shares(int own, int in, int out)
+static bool child_shares(int own, const struct end *in, const struct end *out)
 {
     static char text[CHILDREN_TEXT];
     char path[FILES_PATH_SIZE];
@@ -62,9 +80,12 @@ static bool has_children(void)
 
 bool sharing_found(int in, int out)
 {
+    static struct end source, destination;
+    look(&source, in);
+    look(&destination, out);
     int own = sys_getpid();
     int parent = (int)XFER_SYS(SYS_getppid);
-    if (parent > 0 && shares(own, parent, in, out))
+    if (parent > 0 && shares(own, parent, &source, &destination))
         return true;
-    return has_children() && child_shares(own, in, out);
+    return has_children() && child_shares(own, &source, &destination);
 }

@@ -4,9 +4,10 @@
 
 #include <stdbool.h>
 
-/* True if the parent or a living child has one of the two descriptions, under the same number or as 0, 1 or 2; also when
- * there are children that cannot be named. A process that may not be looked at counts as having none: the check of
- * the offset before each flush is what remains. Any context.
+/* True if the parent or a living child has one of the two descriptions, under the same number, or as a standard
+ * descriptor where ours of that number is the same file (the program has duplicated it); also when there are children
+ * that cannot be named. A process that may not be looked at counts as having none: the check of the offset before each
+ * flush is what remains. Not re-entered: no handler may run.
  */
 bool sharing_found(int in, int out);
 
