@@ -10,6 +10,9 @@
 /* Fills end on a multiple of this in the source, so that most flushes start and end on page boundaries. */
 #define FILL_ALIGNMENT 4096
 
+/* in_kernel when somebody else has moved the source's offset. */
+#define SOURCE_IS_THEIRS (-1)
+
 static bool stale(const struct xfer_stream *s)
 {
     return xfer_clock_ms() - s->filled_at > XFER_STREAM_OLDEST_MS;
@@ -84,6 +87,7 @@ void xfer_stream_open(struct xfer_stream *s, const struct xfer_stream_setup *set
     s->free_least = setup->free_least;
     s->read_last = setup->read_last;
     s->history = 2 * largest;
+    s->started = false;
     s->at_end = false;
     s->filled_at = 0;
     s->ended = XFER_END_NONE;
@@ -99,23 +103,33 @@ void xfer_stream_open(struct xfer_stream *s, const struct xfer_stream_setup *set
                                 });
 }
 
-/* Sets the source's offset to the program's position. Where it is not where the stream left it, the description is
- * shared with somebody: it is theirs then, and nothing more is read ahead.
- */
-static void place_source(struct xfer_stream *s)
+/* The offset is somebody else's from now on: it is left where they want it, and nothing more is read ahead. */
+static void give_up_source(struct xfer_stream *s)
 {
     size_t read = xfer_window_position(&s->window).read;
-    off_t wanted = s->window.base + (off_t)read;
-    off_t found = sys_lseek(s->in, 0, SEEK_CUR);
+    s->ended = XFER_END_FOREIGN;
+    s->in_kernel = SOURCE_IS_THEIRS;
+    if (s->window.filled > read)
+        s->window.filled = read;
+}
+
+/* True if the source's offset is where the stream left it. If not, the description is shared with somebody. */
+static bool owns_source(struct xfer_stream *s)
+{
+    if (s->in_kernel == SOURCE_IS_THEIRS)
+        return false;
     s->stats.calls++;
-    if (found != s->in_kernel) {
-        s->ended = XFER_END_FOREIGN;
-        if (s->window.filled > read)
-            s->window.filled = read;
-        s->in_kernel = found;
-        return;
-    }
-    if (wanted == found)
+    if (sys_lseek(s->in, 0, SEEK_CUR) == s->in_kernel)
+        return true;
+    give_up_source(s);
+    return false;
+}
+
+/* Sets the source's offset to the program's position. */
+static void place_source(struct xfer_stream *s)
+{
+    off_t wanted = s->window.base + (off_t)xfer_window_position(&s->window).read;
+    if (!owns_source(s) || wanted == s->in_kernel)
         return;
     sys_lseek(s->in, wanted, SEEK_SET);
     s->in_kernel = wanted;
@@ -130,7 +144,8 @@ static int move_promise(struct xfer_stream *s, size_t to)
         ssize_t n = s->engine->move(s->out, w->bytes + w->flushed, to - w->flushed);
         s->stats.calls++;
         if (n < 0) {
-            s->ended = XFER_END_WRITE_ERROR;
+            if (s->ended == XFER_END_NONE)
+                s->ended = XFER_END_WRITE_ERROR;
             return s->error = (int)n;
         }
         w->flushed += (size_t)n;
@@ -184,7 +199,7 @@ static ssize_t fill(struct xfer_stream *s, size_t count)
 
     if (w->flushed < p.written && flush(s, p.written) < 0)
         return XFER_STREAM_END;
-    if (s->ended != XFER_END_NONE || !has_room(s))
+    if (s->ended != XFER_END_NONE || (s->filled_at == 0 && !owns_source(s)) || !has_room(s))
         return XFER_STREAM_END;
 
     size_t size = count > s->fill ? count : s->fill;
@@ -197,6 +212,8 @@ static ssize_t fill(struct xfer_stream *s, size_t count)
         kept = p.read;
     }
     w->flushed = p.written;
+    p.generation++;
+    xfer_window_set(w, p);
     if (p.read + size > w->capacity)
         return end(s, XFER_END_SIZE);
 
@@ -207,8 +224,6 @@ static ssize_t fill(struct xfer_stream *s, size_t count)
     s->stats.calls++;
     s->stats.fills++;
     w->filled = kept + (got > 0 ? (size_t)got : 0);
-    p.generation++;
-    xfer_window_set(w, p);
     if (got < 0)
         return end(s, XFER_END_READ_ERROR);
     s->at_end = w->filled < p.read + size;
@@ -216,6 +231,32 @@ static ssize_t fill(struct xfer_stream *s, size_t count)
     if (s->fill < s->fill_largest)
         s->fill = 2 * s->fill < s->fill_largest ? 2 * s->fill : s->fill_largest;
     return 0;
+}
+
+/* The first read is a real one, at the source's own offset: if somebody else reads the same description, and this loop makes another
+ * system call in every turn, then each block goes to one of them, as without the stream. It is the proof of the buffer as well.
+ */
+static ssize_t read_through(struct xfer_stream *s, void *buffer, size_t count)
+{
+    struct xfer_position p = xfer_window_position(&s->window);
+    ssize_t n = sys_read(s->in, buffer, count);
+    s->stats.calls++;
+    s->started = true;
+    if (n > 0) {
+        s->in_kernel += n;
+        p.read += (uint32_t)n;
+        p.written = p.read;
+        s->window.flushed = p.written;
+        xfer_window_set(&s->window, p);
+        s->stats.reads++;
+        xfer_proof_add(&s->proof, buffer, (size_t)n, true);
+        owns_source(s);
+    }
+    if (n < 0)
+        end(s, XFER_END_READ_ERROR);
+    else if (n < (ssize_t)count)
+        end(s, XFER_END_OF_FILE);
+    return n;
 }
 
 ssize_t xfer_stream_read(struct xfer_stream *s, void *buffer, size_t count)
@@ -230,6 +271,8 @@ ssize_t xfer_stream_read(struct xfer_stream *s, void *buffer, size_t count)
         return end(s, XFER_END_MEMORY);
 
     s->read_last = count;
+    if (!s->started)
+        return read_through(s, buffer, count);
     if (s->at_end && w->filled < p.read + count && !stale(s)) /* the real call sees whether the source has grown */
         return end(s, XFER_END_OF_FILE);
     if (w->filled < p.read + count || stale(s)) {
@@ -255,7 +298,9 @@ ssize_t xfer_stream_read(struct xfer_stream *s, void *buffer, size_t count)
     return (ssize_t)count;
 }
 
-/* A write from memory that no call has proven yet: the real call is the proof. */
+/* A write from memory that no call has proven yet: the real call is the proof. Also the first write of all, when there is no window
+ * to compare it with.
+ */
 static ssize_t write_through(struct xfer_stream *s, const void *buffer, size_t count)
 {
     struct xfer_window *w = &s->window;
@@ -289,7 +334,7 @@ static ssize_t align(struct xfer_stream *s, const void *buffer, size_t count)
 {
     struct xfer_window *w = &s->window;
     struct xfer_position p = xfer_window_position(w);
-    int rc = flush(s, p.written);
+    int rc = w->flushed < p.written ? flush(s, p.written) : 0;
     if (rc < 0)
         return rc;
     size_t from = p.read > s->history ? p.read - s->history : 0;
@@ -311,7 +356,7 @@ ssize_t xfer_stream_write(struct xfer_stream *s, const void *buffer, size_t coun
         return end(s, count > s->fill_largest ? XFER_END_SIZE : XFER_END_CALL);
     if (!xfer_proof_possible(&s->proof, buffer, count))
         return end(s, XFER_END_MEMORY);
-    if (!xfer_proof_holds(&s->proof, buffer, count, false))
+    if (w->filled < p.read || !xfer_proof_holds(&s->proof, buffer, count, false))
         return write_through(s, buffer, count);
 
     if (!p.aligned || count > (size_t)p.read - p.written || !xfer_window_equal(w, p.written, buffer, count)) {
@@ -328,6 +373,7 @@ ssize_t xfer_stream_write(struct xfer_stream *s, const void *buffer, size_t coun
         if (w->flushed <= p.written)
             return rc;
         taken = w->flushed - p.written;
+        s->error = 0; /* not told yet: the program's next write meets it again */
     }
     p.written += (uint32_t)taken;
     xfer_window_set(w, p);

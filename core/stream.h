@@ -43,6 +43,7 @@ enum xfer_stream_end {
     XFER_END_FOREIGN,      /* somebody else moved the source's offset */
     XFER_END_CALL,         /* another system call of the program */
     XFER_END_SIGNAL,       /* a SIGSYS that somebody sent */
+    XFER_END_EXIT,         /* the program exits */
 };
 
 struct xfer_stream {
@@ -58,6 +59,7 @@ struct xfer_stream {
     size_t free_least;     /* bytes that must stay free on the destination's file system */
     size_t read_last;      /* size of the last read, bytes */
     size_t history;        /* bytes before `read` in which a write with a lag may begin */
+    bool started;          /* the first read has been made */
     bool at_end;           /* the last fill met the end of the source */
     uint64_t filled_at;    /* ms */
     enum xfer_stream_end ended;
@@ -95,11 +97,13 @@ bool xfer_stream_serve(struct xfer_stream *s, void *buffer, size_t count);
 /* Fast: takes a write of `count` bytes as a promise. False when the slow call is needed. */
 bool xfer_stream_accept(struct xfer_stream *s, const void *buffer, size_t count);
 
-/* Slow read: fills the window, proves the buffer. Returns `count`, or XFER_STREAM_END with the reason in `ended`. */
+/* Slow read: fills the window, proves the buffer. Returns what read(2) would, bytes or -errno, or XFER_STREAM_END: make the real
+ * call. When `ended` is set afterwards, the stream is to be closed.
+ */
 ssize_t xfer_stream_read(struct xfer_stream *s, void *buffer, size_t count);
 
 /* Slow write: searches a lag, proves the buffer, flushes. Returns bytes taken or -errno as write(2) would, or
- * XFER_STREAM_END. After -errno the stream is open; what xfer_stream_owes() is still promised.
+ * XFER_STREAM_END. When `ended` is set afterwards, the stream is to be closed; what it then owes is still promised.
  */
 ssize_t xfer_stream_write(struct xfer_stream *s, const void *buffer, size_t count);
 

@@ -21,6 +21,9 @@ extern const char xfer_gate_resume[], xfer_gate_sigreturn[];
 
 long xfer_gate_call(long number, long a, long b, long c, long d, long e, long f);
 
+/* A call of two arguments with the stack pointer at `stack`; the memory there is not used, but no handler may run. */
+long xfer_gate_call_from(void *stack, long number, long a, long b);
+
 #define XFER_SYS(number, ...) XFER_SYS_(number, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)
 #define XFER_SYS_(number, a, b, c, d, e, f, ...)                                                                       \
     xfer_gate_call((number), (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))

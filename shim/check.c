@@ -155,7 +155,7 @@ enum refusal check_ends(struct check *check, const struct detect *loop)
         refused = check_destination(check);
     if (refused == REFUSAL_NONE && xfer_endpoint_same_file(&check->in, &check->out))
         refused = REFUSAL_SAME_FILE;
-    if (refused == REFUSAL_NONE && sharing_found(loop->in, loop->out))
+    if (refused == REFUSAL_NONE && sharing_found(loop->in))
         refused = REFUSAL_SHARED_OFFSET;
     if (refused == REFUSAL_NONE)
         refused = check_memory(check, loop);

@@ -11,6 +11,7 @@
 
 /* Lasting refusals are asked again after this much, twice as much each time. */
 #define REFUSED_WAIT_FIRST ((uint64_t)256 << 10)
+#define REFUSED_WAIT_EAGER ((uint64_t)4 << 10)
 #define REFUSED_WAIT_LAST ((uint64_t)256 << 20)
 
 /* From this many files in a row on that were too small, a file must first show that it is not. */
@@ -71,7 +72,7 @@ bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, con
     d->read_seen = false;
     d->pairs++;
     if (eager)
-        return site->moved >= threshold;
+        return site->moved >= (site->refused_in >= 0 ? site->ask_at : threshold);
     if (d->file_ended) {
         d->file_ended = false;
         d->pairs = 1;
@@ -94,11 +95,11 @@ void detect_too_small(struct detect *d, uint64_t left, uint64_t least)
     site->ask_at = site->moved + wait + 1;
 }
 
-void detect_refused(struct detect *d)
+void detect_refused(struct detect *d, bool eager)
 {
     struct detect_site *site = d->current;
     bool again = site->refused_in == d->in && site->refused_out == d->out;
-    uint64_t wait = again ? 2 * site->refused_wait : REFUSED_WAIT_FIRST;
+    uint64_t wait = again ? 2 * site->refused_wait : eager ? REFUSED_WAIT_EAGER : REFUSED_WAIT_FIRST;
     site->refused_wait = wait < REFUSED_WAIT_LAST ? wait : REFUSED_WAIT_LAST;
     site->refused_in = d->in;
     site->refused_out = d->out;

@@ -43,7 +43,7 @@ void detect_read(struct detect *d, int fd, const void *buffer, size_t asked, ssi
 
 /* A write has returned `got`; `site` is where it returns to. True when it is time to ask whether a session can start;
  * `threshold` is the number of bytes that a loop moves first. `eager` asks at every pair past the threshold, whatever the
- * answers were.
+ * sessions have gained; only lasting refusals are remembered.
  */
 bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, const void *site, uint64_t threshold,
                   bool eager);
@@ -53,8 +53,8 @@ bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, con
 /* What is left of the source, `left` bytes, is not worth a session whose least worthwhile size is `least` bytes. */
 void detect_too_small(struct detect *d, uint64_t left, uint64_t least);
 
-/* The pair cannot have a session; nothing about that changes soon. */
-void detect_refused(struct detect *d);
+/* The pair cannot have a session; nothing about that changes soon. `eager` shortens the time to the next question. */
+void detect_refused(struct detect *d, bool eager);
 
 /* A session has ended. `paid` is whether it saved more than it cost. */
 void detect_session_over(struct detect *d, bool paid);

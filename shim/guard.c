@@ -38,6 +38,11 @@
 /* How far up from the trapped call signal frames of the program are looked for, bytes: its own handlers' frames. */
 #define FRAMES_SEARCHED 65536
 
+/* The part of a frame that tells one: all before the vector registers. */
+#define FRAME_LOOKED_AT (offsetof(ucontext_t, uc_mcontext) + sizeof(mcontext_t))
+/* arch/x86/include/asm/segment.h, __USER_CS */
+#define USER_CODE_SEGMENT 0x33
+
 /* AT_MINSIGSTKSZ of a kernel before 5.14 on the smallest machine; a frame with AVX-512 state. */
 #define FRAME_DEFAULT 4096
 
@@ -60,27 +65,46 @@ static int dispatch(long mode, const void *start, size_t length, const volatile 
     return (int)XFER_SYS(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, mode, start, length, with);
 }
 
-/* The frames of the program's own handlers that are on the stack now hold the alternate stack of the time when they were
- * pushed, ours, and will bring it back when they return. They are found by its address, which nothing else knows.
+/* True for the alternate stack in a whole signal frame of the kernel that saved ours. Old stack contents may look like parts of
+ * one, hence the fields around it.
  */
-static void mend_frames(const ucontext_t *trapped)
+static bool is_frame(const ucontext_t *frame)
 {
-    uintptr_t sp = (uintptr_t)trapped->uc_mcontext.gregs[REG_RSP];
-    signals_mask mask;
-    __builtin_memcpy(&mask, &trapped->uc_sigmask, sizeof(mask));
-    if (!guard.handled || (mask == guard.mask_at_start && !guard.unmasked))
-        return;
+    const uintptr_t state = (uintptr_t)frame->uc_mcontext.fpregs;
+    return frame->uc_stack.ss_sp == our_stack && frame->uc_stack.ss_size == OUR_STACK_SIZE &&
+           frame->uc_stack.ss_flags == 0 && frame->uc_link == NULL && frame->uc_flags < 256 &&
+           (frame->uc_mcontext.gregs[REG_CSGSFS] & 0xffff) == USER_CODE_SEGMENT && state > (uintptr_t)frame &&
+           state - (uintptr_t)frame < FRAMES_SEARCHED;
+}
+
+/* The frames of the program's own handlers that are on the stack now hold the alternate stack of the time when they were
+ * pushed, ours, and will bring it back when they return. Looks for them from `sp` on and writes as little as will do.
+ */
+static void mend_frames(uintptr_t sp)
+{
     struct xfer_range stack = guard.stack;
     if (sp < stack.start || sp >= stack.end)
         stack = maps_memory(sp);
     uintptr_t end = stack.end;
     if (end > sp && end - sp > FRAMES_SEARCHED)
         end = sp + FRAMES_SEARCHED;
-    for (uintptr_t at = (sp + 7) & ~(uintptr_t)7; at + sizeof(stack_t) <= end; at += 8) {
-        stack_t *saved = (stack_t *)at;
-        if (saved->ss_sp == our_stack && saved->ss_size == OUR_STACK_SIZE)
-            *saved = guard.program_stack;
+    for (uintptr_t at = (sp + 7) & ~(uintptr_t)7; at + FRAME_LOOKED_AT <= end; at += 8) {
+        ucontext_t *frame = (ucontext_t *)at;
+        if (!is_frame(frame))
+            continue;
+        if (guard.program_stack.ss_flags & SS_DISABLE)
+            frame->uc_stack.ss_flags = SS_DISABLE;
+        else
+            frame->uc_stack = guard.program_stack;
     }
+}
+
+/* Whether a handler of the program may be running under the trapped call. */
+static bool inside_handler(const ucontext_t *trapped)
+{
+    signals_mask mask;
+    __builtin_memcpy(&mask, &trapped->uc_sigmask, sizeof(mask));
+    return guard.handled && (mask != guard.mask_at_start || guard.unmasked);
 }
 
 static void restore_stack(void)
@@ -88,11 +112,19 @@ static void restore_stack(void)
     if (!guard.our_stack)
         return;
     guard.our_stack = false;
-    if (guard.context) { /* on it right now: the return from the handler restores what its frame says */
+    if (guard.context) {
+        /* The handler runs on it, where the kernel refuses a change. From Linux 6.12 on the return from the handler does
+         * not bring about one either: the frame's alternate stack is restored before its stack pointer.
+         */
+        void *elsewhere = (void *)guard.context->uc_mcontext.gregs[REG_RSP];
         guard.context->uc_stack = guard.program_stack;
-        mend_frames(guard.context);
+        xfer_gate_call_from(elsewhere, SYS_sigaltstack, (long)&guard.program_stack, 0);
+        if (inside_handler(guard.context))
+            mend_frames((uintptr_t)guard.context->uc_mcontext.gregs[REG_RSP]);
     } else {
         XFER_SYS(SYS_sigaltstack, &guard.program_stack, NULL);
+        if (guard.handled)
+            mend_frames((uintptr_t)__builtin_frame_address(0));
     }
 }
 

@@ -1,33 +1,68 @@
 #include "owing.h"
 
 #include <linux/close_range.h>
+#include <signal.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
+#include "endpoint.h"
 #include "sandbox.h"
+#include "signals.h"
 #include "sys.h"
 
-/* The process that owes, when the guard is not armed: after a fork the child has the bytes too, and must not write them. */
-static int unguarded_owner;
+/* Who owes, and to what, when the guard is not armed: after a fork the child has the bytes too, and must not write them; the
+ * descriptor may be closed unseen, and its number go to another file.
+ */
+static struct {
+    int owner;
+    bool known;
+    struct xfer_endpoint out;
+} unguarded;
+
+static bool still_owes(int fd)
+{
+    struct xfer_endpoint now;
+    return unguarded.known && unguarded.owner == sys_getpid() && xfer_endpoint_look(&now, fd) == 0 &&
+           xfer_endpoint_same_file(&now, &unguarded.out) && now.offset == unguarded.out.offset &&
+           now.size >= unguarded.out.size;
+}
+
+/* True if the signal set at `address` in the program lacks SIGSYS. Read by the kernel: the address may be bad. */
+static bool set_is_harmless(long address)
+{
+    signals_mask set = SIGNALS_ALL;
+    struct iovec here = {&set, sizeof(set)}, there = {(void *)address, sizeof(set)};
+    long n = XFER_SYS(SYS_process_vm_readv, sys_getpid(), &here, 1, &there, 1, 0);
+    return n == sizeof(set) && !(set & SIGNALS_BIT(SIGSYS));
+}
 
 /* Calls after which an armed guard could kill: they change handlers, masks or the alternate stack, or make another process or
  * thread; GUARD_FOREIGN cannot be made from the gate.
  */
-static bool endangers_guard(long number)
+static bool endangers_guard(const struct guard_trap *trap)
 {
-    switch (number) {
+    const long *a = trap->argument;
+    switch (trap->number) {
+    case SYS_rt_sigprocmask:
+        return a[1] && a[0] != SIG_UNBLOCK && !set_is_harmless(a[1]);
+    case SYS_rt_sigsuspend:
+        return !set_is_harmless(a[0]);
+    case SYS_ppoll:
+        return a[3] && !set_is_harmless(a[3]);
+    case SYS_epoll_pwait:
+    case SYS_epoll_pwait2:
+        return a[4] && !set_is_harmless(a[4]);
+    case SYS_pselect6:
+        return a[5] != 0;
+    case SYS_rt_sigaction:
+        return a[1] != 0;
+    case SYS_sigaltstack:
+        return a[0] != 0;
     case GUARD_FOREIGN:
     case SYS_fork:
     case SYS_vfork:
     case SYS_clone:
     case SYS_clone3:
-    case SYS_rt_sigaction:
-    case SYS_rt_sigprocmask:
-    case SYS_rt_sigsuspend:
-    case SYS_ppoll:
-    case SYS_pselect6:
-    case SYS_epoll_pwait:
-    case SYS_epoll_pwait2:
-    case SYS_sigaltstack:
     case SYS_prctl:
     case SYS_seccomp:
     case SYS_unshare:
@@ -95,8 +130,9 @@ enum guard_verdict owing_decide(struct xfer_stream *stream, const struct guard_t
         *result = stream->error;
         return GUARD_RETURN;
     }
-    if (endangers_guard(trap->number)) {
-        unguarded_owner = sys_getpid();
+    if (endangers_guard(trap)) {
+        unguarded.owner = sys_getpid();
+        unguarded.known = xfer_endpoint_look(&unguarded.out, stream->out) == 0;
         guard_disarm();
         return GUARD_RERUN;
     }
@@ -107,7 +143,7 @@ bool owing_write(struct xfer_stream *stream, int fd, ssize_t *result)
 {
     if (guard_is_armed() || sandbox_is_entered() || fd != stream->out)
         return false;
-    if (unguarded_owner != sys_getpid()) {
+    if (!still_owes(fd)) {
         xfer_stream_forget(stream);
         return false;
     }

@@ -57,6 +57,7 @@ static const char *const end_words[] = {
     [XFER_END_FOREIGN] = "shared-offset",
     [XFER_END_CALL] = "other-call",
     [XFER_END_SIGNAL] = "sigsys",
+    [XFER_END_EXIT] = "exit",
 };
 
 bool report_wanted(void)
@@ -72,10 +73,28 @@ static void path_of(int fd, char *path)
     path[n > 0 ? n : 0] = '\0';
 }
 
+/* A child of fork begins with its parent's figures, which are not its own. */
+static void forget_parent(void)
+{
+    static int owner;
+    int own = sys_getpid();
+    if (own == owner)
+        return;
+    if (owner) {
+        memset(records, 0, sizeof(records));
+        memset(refusals, 0, sizeof(refusals));
+        used = 0;
+        sessions = 0;
+        current = observed.record = NULL;
+    }
+    owner = own;
+}
+
 /* The record of a loop between these files; a new one if it was never seen. */
 static struct record *find(int in, int out, uint64_t chunk)
 {
     static char in_path[PATH_SIZE], out_path[PATH_SIZE];
+    forget_parent();
     path_of(in, in_path);
     path_of(out, out_path);
     for (unsigned i = 0; i < used; i++) {
@@ -114,6 +133,8 @@ void report_end(const struct xfer_stream *stream, size_t chunk, long call)
 
 void report_refusal(enum refusal why)
 {
+    if (report_wanted())
+        forget_parent();
     refusals[why]++;
 }
 
@@ -292,6 +313,7 @@ void report_write(void)
     static char room[REPORT_SIZE], path[PATH_MAX];
     struct text text = {room, sizeof(room), 0}, name = {path, sizeof(path) - 1, 0};
     size_t length = strlen(config.report);
+    forget_parent();
     expand_path(&name, config.report);
     if (length >= 5 && !strcmp(config.report + length - 5, ".json"))
         put_json(&text);

@@ -1,5 +1,6 @@
 #include "sandbox.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <sched.h>
@@ -19,7 +20,6 @@
 #include "sys.h"
 
 static _Atomic bool entered;
-static enum { UNKNOWN, YES, NO } lets_us;
 
 void sandbox_entered(void)
 {
@@ -31,17 +31,16 @@ bool sandbox_is_entered(void)
     return atomic_load_explicit(&entered, memory_order_relaxed);
 }
 
-/* The number behind `name` in the status file of a process, or -1. */
+/* The number behind `name` in the status file of a process, or -errno. */
 static long status_field(const char *process, const char *name)
 {
     static char text[8192];
     char path[FILES_PATH_SIZE];
     stpcpy(stpcpy(stpcpy(path, "/proc/"), process), "/status");
-    if (files_read(path, text, sizeof(text)) < 0)
-        return -1;
-    const char *field = strstr(text, name);
+    ssize_t length = files_read(path, text, sizeof(text));
+    const char *field = length < 0 ? NULL : strstr(text, name);
     if (!field)
-        return -1;
+        return length < 0 ? length : -ENOENT;
     long value = 0;
     for (field += strlen(name); *field == ' ' || *field == '\t'; field++)
         ;
@@ -71,7 +70,7 @@ static void try_calls(void)
     struct signals_survey survey;
     signals_survey(&survey);
     signals_set(signals_block(0));
-    sharing_found(fd, fd);
+    sharing_found(fd);
     XFER_SYS(SYS_kcmp, sys_getpid(), sys_getpid(), KCMP_FILE, fd, fd);
     maps_memory((uintptr_t)&byte);
     guard_try();
@@ -88,7 +87,7 @@ static bool child_lives(void)
         XFER_SYS(SYS_exit_group, 0);
     }
     int status = -1;
-    while (XFER_SYS(SYS_wait4, pid, &status, __WALL, 0) == -4 /* EINTR */)
+    while (XFER_SYS(SYS_wait4, pid, &status, __WALL, 0) == -EINTR)
         ;
     return status == 0;
 }
@@ -104,16 +103,26 @@ static bool parent_has_filters(long filters)
     return filters > 0 && status_field(process, "\nSeccomp_filters:") == filters;
 }
 
-bool sandbox_lets_us(void)
+static enum refusal examine(void)
 {
-    if (lets_us == UNKNOWN) {
-        long mode = status_field("self", "\nSeccomp:");
-        if (mode == 0)
-            lets_us = YES;
-        else if (mode < 0)
-            lets_us = NO;
-        else
-            lets_us = parent_has_filters(status_field("self", "\nSeccomp_filters:")) && child_lives() ? YES : NO;
-    }
-    return lets_us == YES;
+    long mode = status_field("self", "\nSeccomp:");
+    if (mode < 0)
+        return mode == -EMFILE || mode == -ENFILE ? REFUSAL_NO_DESCRIPTOR : REFUSAL_NO_MAPS;
+    if (mode == 0)
+        return REFUSAL_NONE;
+    bool tried = parent_has_filters(status_field("self", "\nSeccomp_filters:")) && child_lives();
+    return tried ? REFUSAL_NONE : REFUSAL_SECCOMP;
+}
+
+enum refusal sandbox_check(void)
+{
+    static enum refusal verdict;
+    static bool known;
+    if (known)
+        return verdict;
+    verdict = REFUSAL_SECCOMP; /* what a signal handler gets that comes in here meanwhile, or that jumps out */
+    known = true;
+    verdict = examine();
+    known = verdict != REFUSAL_NO_DESCRIPTOR;
+    return verdict;
 }

@@ -1,8 +1,10 @@
 #include "session.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 
 #include "check.h"
+#include "clock.h"
 #include "config.h"
 #include "guard.h"
 #include "owing.h"
@@ -11,6 +13,7 @@
 #include "sandbox.h"
 #include "signals.h"
 #include "stream.h"
+#include "sys.h"
 
 /* A full window, and what it keeps of the last calls: delivered and unwritten bytes, and twice the largest call for
  * finding a lag.
@@ -24,6 +27,7 @@ static struct {
     size_t chunk;          /* bytes that the loop's calls move at the start */
     struct detect *loop;   /* of the thread that has the session */
     bool never_again;      /* somebody moved our source's offset behind our back */
+    volatile bool changing; /* the stream is in the middle of a slow call */
 } session;
 
 volatile bool session_live;
@@ -65,8 +69,19 @@ static void finish(enum xfer_stream_end why, long call)
     session_live = false;
 }
 
+static bool enters_sandbox(const struct guard_trap *trap)
+{
+    if (trap->number == SYS_prctl)
+        return trap->argument[0] == PR_SET_NO_NEW_PRIVS || trap->argument[0] == PR_SET_SECCOMP;
+    return trap->number == SYS_seccomp;
+}
+
 static enum guard_verdict trapped(const struct guard_trap *trap, long *result)
 {
+    if (session.changing) /* a SIGSYS that somebody sent, no call: the process dies as if a moment earlier */
+        return GUARD_RERUN;
+    if (enters_sandbox(trap))
+        sandbox_entered();
     if (xfer_stream_is_open(&stream)) {
         finish(trap->number == GUARD_SENT ? XFER_END_SIGNAL : XFER_END_CALL, trap->number);
         if (!session_live)
@@ -87,10 +102,12 @@ static bool slow(int fd, int own, ssize_t (*call)(void *buffer, size_t count), v
     ssize_t n = XFER_STREAM_END;
     signals_mask before = hold_handlers();
     if (xfer_stream_is_open(&stream)) {
+        session.changing = true;
         if (fd == own)
             n = call(buffer, count);
-        if (n < 0)
+        if (n == XFER_STREAM_END || stream.ended != XFER_END_NONE)
             finish(XFER_END_CALL, -1);
+        session.changing = false;
     }
     release_handlers(before);
     *result = n;
@@ -170,6 +187,7 @@ static enum refusal start(struct check *check, struct detect *loop, const struct
     session.handled = survey->handled;
     session.chunk = loop->read_got < loop->write_size ? loop->read_got : loop->write_size;
     session.loop = loop;
+    xfer_clock_ms(); /* if the vDSO has to ask the kernel, the guard sees it now, while SIGSYS is not blocked */
     open_stream(check, loop);
     session_live = true;
     return REFUSAL_NONE;
@@ -178,13 +196,9 @@ static enum refusal start(struct check *check, struct detect *loop, const struct
 static enum refusal try_start(struct check *check, struct detect *loop)
 {
     struct signals_survey survey;
+    enum refusal refused = REFUSAL_NONE;
     signals_mask before = signals_block(SIGNALS_ALL);
-    enum refusal refused = REFUSAL_SECCOMP;
-    if (session_live) { /* a handler that came before the block has started one */
-        signals_set(before);
-        return REFUSAL_NONE;
-    }
-    if (sandbox_lets_us()) {
+    if (!session_live) { /* a handler that came before the block may have started one */
         signals_survey(&survey);
         survey.blocked = before;
         signals_set(before | survey.handled);
@@ -202,7 +216,18 @@ static void note_refusal(struct detect *loop, enum refusal refused, uint64_t lef
     else if (refused == REFUSAL_BACKOFF)
         detect_not_yet(loop);
     else
-        detect_refused(loop);
+        detect_refused(loop, config.threshold_given);
+}
+
+void session_end(void)
+{
+    signals_mask before = hold_handlers();
+    if (xfer_stream_is_open(&stream)) {
+        session.changing = true;
+        finish(XFER_END_EXIT, -1);
+        session.changing = false;
+    }
+    release_handlers(before);
 }
 
 void session_consider(struct detect *loop)
@@ -216,6 +241,8 @@ void session_consider(struct detect *loop)
         refused = REFUSAL_SANDBOXED;
     else if (session.never_again)
         refused = REFUSAL_SHARED_OFFSET;
+    else
+        refused = sandbox_check();
     if (refused == REFUSAL_NONE)
         refused = check_worth(&check, loop);
     if (refused == REFUSAL_NONE)

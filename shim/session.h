@@ -22,4 +22,7 @@ bool session_write(int fd, const void *buffer, size_t count, ssize_t *result);
  */
 void session_consider(struct detect *loop);
 
+/* The process exits: ends a session, so that the report holds it. */
+void session_end(void);
+
 #endif

@@ -44,12 +44,7 @@ static bool has(int own, int pid, const struct end *end)
     return false;
 }
 
-static bool shares(int own, int pid, const struct end *in, const struct end *out)
-{
-    return has(own, pid, in) || has(own, pid, out);
-}
-
-static bool child_shares(int own, const struct end *in, const struct end *out)
+static bool child_shares(int own, const struct end *end)
 {
     static char text[CHILDREN_TEXT];
     char path[FILES_PATH_SIZE];
@@ -62,12 +57,12 @@ static bool child_shares(int own, const struct end *in, const struct end *out)
         if (*s >= '0' && *s <= '9') {
             pid = pid * 10 + (*s - '0');
         } else {
-            if (pid && shares(own, pid, in, out))
+            if (pid && has(own, pid, end))
                 return true;
             pid = 0;
         }
     }
-    return pid && shares(own, pid, in, out);
+    return pid && has(own, pid, end);
 }
 
 /* WNOWAIT takes nothing away from the program's own wait. */
@@ -78,14 +73,13 @@ static bool has_children(void)
     return XFER_SYS(SYS_waitid, P_ALL, 0, &info, options, 0) != -ECHILD;
 }
 
-bool sharing_found(int in, int out)
+bool sharing_found(int fd)
 {
-    static struct end source, destination;
-    look(&source, in);
-    look(&destination, out);
+    static struct end end;
+    look(&end, fd);
     int own = sys_getpid();
     int parent = (int)XFER_SYS(SYS_getppid);
-    if (parent > 0 && shares(own, parent, &source, &destination))
+    if (parent > 0 && has(own, parent, &end))
         return true;
-    return has_children() && child_shares(own, &source, &destination);
+    return has_children() && child_shares(own, &end);
 }

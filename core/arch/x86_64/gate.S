@@ -27,6 +27,23 @@ xfer_gate_call:
         .cfi_endproc
         .size   xfer_gate_call, . - xfer_gate_call
 
+/* long xfer_gate_call_from(void *stack, long number, long a, long b): the same with another stack pointer, for calls that
+ * depend on where it points. The memory is not used.
+ */
+        .globl  xfer_gate_call_from
+        .hidden xfer_gate_call_from
+        .type   xfer_gate_call_from, @function
+xfer_gate_call_from:
+        mov     %rsp, %r8
+        mov     %rsi, %rax
+        mov     %rdi, %rsp
+        mov     %rdx, %rdi
+        mov     %rcx, %rsi
+        syscall
+        mov     %r8, %rsp
+        ret
+        .size   xfer_gate_call_from, . - xfer_gate_call_from
+
 /* Where a trapped call of the program is sent when it has to run with the guard still armed. The registers
  * are the program's; the handler has put the address to go on at below the red zone (XFER_GATE_RESUME_FRAME
  * bytes under the program's stack pointer). The kernel clobbers rcx in every system call, so it is free. A jump,
