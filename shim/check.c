@@ -38,7 +38,8 @@ uint64_t check_free_least(void)
 
 enum refusal check_worth(struct check *check, const struct detect *loop)
 {
-    if (larger(loop->read_asked, loop->write_size) >= CONFIG_CHUNK_LARGE)
+    size_t chunk = larger(loop->read_asked, loop->write_size);
+    if (chunk >= CONFIG_CHUNK_LARGE || chunk > config.buffer_max)
         return REFUSAL_CHUNK_LARGE;
     if (!config.engine_write)
         return REFUSAL_ENGINE_OFF;

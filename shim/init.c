@@ -4,6 +4,7 @@
 #include "config.h"
 #include "real.h"
 #include "report.h"
+#include "sandbox.h"
 #include "session.h"
 
 static __attribute__((constructor)) void begin(void)
@@ -16,7 +17,7 @@ static __attribute__((constructor)) void begin(void)
 static __attribute__((destructor)) void end(void)
 {
     int saved = errno;
-    if (report_wanted()) {
+    if (report_wanted() && !sandbox_is_entered()) {
         session_end();
         report_write();
     }
