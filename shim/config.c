@@ -47,6 +47,14 @@ static void read_mode(void)
     }
 }
 
+/* Digits and at most one suffix; expand_number() alone would take more letters behind it. */
+static bool is_size(const char *value)
+{
+    size_t digits = strspn(value, "0123456789");
+    size_t suffix = strspn(value + digits, "kKmMgGtTpPeE");
+    return digits > 0 && suffix <= 1 && value[digits + suffix] == '\0';
+}
+
 /* True, and `*size` set, when the variable holds a size between `least` and `most`. */
 static bool read_size(const char *name, uint64_t least, uint64_t most, uint64_t *size)
 {
@@ -54,7 +62,7 @@ static bool read_size(const char *name, uint64_t least, uint64_t most, uint64_t 
     uint64_t number;
     if (!value)
         return false;
-    if (*value < '0' || *value > '9' || expand_number(value, &number) < 0 || number < least || number > most) {
+    if (!is_size(value) || expand_number(value, &number) < 0 || number < least || number > most) {
         config.malformed = name;
         return false;
     }

@@ -71,8 +71,9 @@ bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, con
         return false;
     d->read_seen = false;
     d->pairs++;
+    bool refused = site->refused_in == d->in && site->refused_out == d->out;
     if (eager)
-        return site->moved >= (site->refused_in >= 0 ? site->ask_at : threshold);
+        return site->moved >= (refused ? site->ask_at : threshold);
     if (d->file_ended) {
         d->file_ended = false;
         d->pairs = 1;
@@ -81,7 +82,7 @@ bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, con
         return false;
     }
     if (site->moved < site->ask_at)
-        return site->refused_in >= 0 && (site->refused_in != d->in || site->refused_out != d->out) && d->pairs == 2;
+        return site->refused_in >= 0 && !refused && d->pairs == 2;
     return true;
 }
 

@@ -47,3 +47,14 @@ void files_path(char *path, const char *before, long number, const char *after)
     text_put(&text, after);
     path[text.length] = '\0';
 }
+
+int files_own_pid(void)
+{
+    char stat[32];
+    int pid = 0;
+    if (files_read("/proc/self/stat", stat, sizeof(stat)) < 0)
+        return 0;
+    for (const char *s = stat; *s >= '0' && *s <= '9'; s++)
+        pid = pid * 10 + (*s - '0');
+    return pid;
+}

@@ -21,4 +21,9 @@ void files_path(char *path, const char *before, long number, const char *after);
 
 #define FILES_PATH_SIZE 64
 
+/* The process id without getpid(2), which a filter may kill for; the calls that read a file are those of the dynamic loader.
+ * 0 without /proc. Any context.
+ */
+int files_own_pid(void);
+
 #endif

@@ -9,6 +9,7 @@
 #include "config.h"
 #include "files.h"
 #include "payoff.h"
+#include "sandbox.h"
 #include "stats.h"
 #include "sys.h"
 #include "text.h"
@@ -77,7 +78,7 @@ static void path_of(int fd, char *path)
 static void forget_parent(void)
 {
     static int owner;
-    int own = sys_getpid();
+    int own = files_own_pid();
     if (own == owner)
         return;
     if (owner) {
@@ -133,7 +134,7 @@ void report_end(const struct xfer_stream *stream, size_t chunk, long call)
 
 void report_refusal(enum refusal why)
 {
-    if (report_wanted())
+    if (report_wanted() && !sandbox_is_entered())
         forget_parent();
     refusals[why]++;
 }
@@ -215,7 +216,7 @@ static void put_json(struct text *text)
     const char *comma = "";
     text_put(text, "{\"program\":");
     text_quoted(text, program_invocation_short_name);
-    put_field(text, "pid", (uint64_t)sys_getpid());
+    put_field(text, "pid", (uint64_t)files_own_pid());
     text_put(text, ",\"mode\":\"");
     text_put(text, mode_word());
     text_put(text, "\"");
@@ -272,7 +273,7 @@ static void put_plain(struct text *text)
 {
     text_put(text, "xfershim: ");
     text_put(text, program_invocation_short_name);
-    put_line(text, ", pid ", (uint64_t)sys_getpid());
+    put_line(text, ", pid ", (uint64_t)files_own_pid());
     text_put(text, ", mode ");
     text_put(text, mode_word());
     put_line(text, ", sessions ", sessions);
@@ -300,7 +301,7 @@ static void expand_path(struct text *text, const char *path)
     for (; *path; path++) {
         char one[2] = {*path, '\0'};
         if (path[0] == '%' && path[1] == 'p') {
-            text_number(text, (uint64_t)sys_getpid());
+            text_number(text, (uint64_t)files_own_pid());
             path++;
         } else {
             text_put(text, one);

@@ -2,22 +2,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/kcmp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/wait.h>
 
+#include "config.h"
 #include "files.h"
 #include "guard.h"
 #include "maps.h"
 #include "sharing.h"
 #include "signals.h"
 #include "sys.h"
+
+#define BEYOND_ANY_FILE ((off_t)1 << 61)
 
 static _Atomic bool entered;
 
@@ -64,7 +69,11 @@ static void try_calls(void)
     XFER_SYS(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
     XFER_SYS(SYS_fstatfs, fd, &fs);
     XFER_SYS(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &st, 0);
-    sys_pread(fd, &byte, 1, 0);
+    XFER_SYS(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", &byte, 1);
+    XFER_SYS(SYS_ioctl, fd, BLKGETSIZE64, limit);
+    XFER_SYS(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, limit);
+    XFER_SYS(SYS_process_vm_readv, sys_getpid(), NULL, 0, NULL, 0, 0);
+    sys_pread(fd, &byte, CONFIG_BUFFER_LIMIT, BEYOND_ANY_FILE); /* filters can look at sizes; nothing is there to be read */
     XFER_SYS(SYS_prlimit64, 0, 1 /* RLIMIT_FSIZE */, NULL, limit);
     XFER_SYS(SYS_unshare, CLONE_VM);
     struct signals_survey survey;
@@ -74,6 +83,8 @@ static void try_calls(void)
     XFER_SYS(SYS_kcmp, sys_getpid(), sys_getpid(), KCMP_FILE, fd, fd);
     maps_memory((uintptr_t)&byte);
     guard_try();
+    long thread = XFER_SYS(SYS_gettid);
+    XFER_SYS(SYS_tgkill, sys_getpid(), thread, 0);
 }
 
 /* The status of a child that shares nothing and whose end sends no signal. */
@@ -98,8 +109,7 @@ static bool child_lives(void)
 static bool parent_has_filters(long filters)
 {
     char process[FILES_PATH_SIZE];
-    long parent = XFER_SYS(SYS_getppid);
-    files_path(process, "", parent, "");
+    files_path(process, "", status_field("self", "\nPPid:"), "");
     return filters > 0 && status_field(process, "\nSeccomp_filters:") == filters;
 }
 
