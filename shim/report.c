@@ -4,12 +4,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "calls.h"
 #include "config.h"
 #include "files.h"
 #include "payoff.h"
-#include "sandbox.h"
 #include "stats.h"
 #include "sys.h"
 #include "text.h"
@@ -74,21 +74,28 @@ static void path_of(int fd, char *path)
     path[n > 0 ? n : 0] = '\0';
 }
 
-/* A child of fork begins with its parent's figures, which are not its own. */
+/* A child of fork begins with its parent's figures, which are not its own; the kernel wipes this page for it. A child that shares
+ * our memory changes nothing.
+ */
+static volatile char wiped_on_fork[4096] __attribute__((aligned(4096)));
+static bool marked;
+
+static void mark_process(void)
+{
+    wiped_on_fork[0] = 1;
+    marked = XFER_SYS(SYS_madvise, wiped_on_fork, sizeof(wiped_on_fork), MADV_WIPEONFORK) == 0;
+}
+
 static void forget_parent(void)
 {
-    static int owner;
-    int own = files_own_pid();
-    if (own == owner)
+    if (!marked || wiped_on_fork[0])
         return;
-    if (owner) {
-        memset(records, 0, sizeof(records));
-        memset(refusals, 0, sizeof(refusals));
-        used = 0;
-        sessions = 0;
-        current = observed.record = NULL;
-    }
-    owner = own;
+    memset(records, 0, sizeof(records));
+    memset(refusals, 0, sizeof(refusals));
+    used = 0;
+    sessions = 0;
+    current = observed.record = NULL;
+    marked = false;
 }
 
 /* The record of a loop between these files; a new one if it was never seen. */
@@ -96,6 +103,7 @@ static struct record *find(int in, int out, uint64_t chunk)
 {
     static char in_path[PATH_SIZE], out_path[PATH_SIZE];
     forget_parent();
+    mark_process();
     path_of(in, in_path);
     path_of(out, out_path);
     for (unsigned i = 0; i < used; i++) {
@@ -134,8 +142,7 @@ void report_end(const struct xfer_stream *stream, size_t chunk, long call)
 
 void report_refusal(enum refusal why)
 {
-    if (report_wanted() && !sandbox_is_entered())
-        forget_parent();
+    forget_parent();
     refusals[why]++;
 }
 

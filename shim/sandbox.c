@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -83,6 +84,7 @@ static void try_calls(void)
     XFER_SYS(SYS_kcmp, sys_getpid(), sys_getpid(), KCMP_FILE, fd, fd);
     maps_memory((uintptr_t)&byte);
     guard_try();
+    XFER_SYS(SYS_madvise, NULL, 0, MADV_WIPEONFORK);
     long thread = XFER_SYS(SYS_gettid);
     XFER_SYS(SYS_tgkill, sys_getpid(), thread, 0);
 }
