@@ -4,9 +4,10 @@
 
 #define CALL(name) {SYS_##name, #name}
 
+/* The names are arrays, not pointers: no relocation when the library is loaded. */
 static const struct {
-    long number;
-    const char *name;
+    short number;
+    char name[16];
 } names[] = {
     CALL(read),          CALL(write),      CALL(open),           CALL(openat),    CALL(close),      CALL(close_range),
     CALL(stat),          CALL(fstat),      CALL(lstat),          CALL(newfstatat), CALL(statx),     CALL(lseek),

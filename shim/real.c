@@ -8,13 +8,11 @@
 
 typedef ssize_t read_function(int fd, void *buffer, size_t count);
 typedef ssize_t write_function(int fd, const void *buffer, size_t count);
-typedef ssize_t read_chk_function(int fd, void *buffer, size_t count, size_t room);
 typedef int prctl_function(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 
 static struct {
     read_function *_Atomic read;
     write_function *_Atomic write;
-    read_chk_function *_Atomic read_chk;
     prctl_function *_Atomic prctl;
 } real;
 
@@ -22,8 +20,6 @@ static struct {
 
 void real_find(void)
 {
-    atomic_store(&real.read_chk, (read_chk_function *)dlsym(RTLD_NEXT, "__read_chk"));
-    atomic_store(&real.prctl, (prctl_function *)dlsym(RTLD_NEXT, "prctl"));
     atomic_store(&real.write, (write_function *)dlsym(RTLD_NEXT, "write"));
     atomic_store(&real.read, (read_function *)dlsym(RTLD_NEXT, "read"));
 }
@@ -48,16 +44,13 @@ ssize_t real_write(int fd, const void *buffer, size_t count)
     return function ? function(fd, buffer, count) : result(sys_write(fd, buffer, count));
 }
 
-ssize_t real_read_chk(int fd, void *buffer, size_t count, size_t room)
-{
-    read_chk_function *function = LOAD(read_chk);
-    if (!function && count > room)
-        __builtin_trap();
-    return function ? function(fd, buffer, count, room) : result(sys_read(fd, buffer, count));
-}
-
+/* Looked up at the first call: few programs make one, and each look-up at the start costs all of them microseconds. */
 int real_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
     prctl_function *function = LOAD(prctl);
+    if (!function && LOAD(read)) {
+        function = (prctl_function *)dlsym(RTLD_NEXT, "prctl");
+        atomic_store(&real.prctl, function);
+    }
     return function ? function(option, a, b, c, d) : (int)result(XFER_SYS(SYS_prctl, option, a, b, c, d));
 }

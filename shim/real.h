@@ -13,7 +13,6 @@ void real_find(void);
 /* As the functions of these names: errno is set, read and write are cancellation points. */
 ssize_t real_read(int fd, void *buffer, size_t count);
 ssize_t real_write(int fd, const void *buffer, size_t count);
-ssize_t real_read_chk(int fd, void *buffer, size_t count, size_t room);
 int real_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
 
 #endif

@@ -39,13 +39,14 @@ static struct {
     struct record *record;
 } observed = {-1, -1, NULL};
 
-static const char *const refusal_words[] = {
+/* Arrays, not pointers: no relocation when the library is loaded. */
+static const char refusal_words[][16] = {
 #define REFUSAL_WORD(name, word) [name] = word,
     REFUSALS(REFUSAL_WORD)
 #undef REFUSAL_WORD
 };
 
-static const char *const end_words[] = {
+static const char end_words[][16] = {
     [XFER_END_NONE] = "running",
     [XFER_END_OF_FILE] = "end-of-file",
     [XFER_END_CHANGED] = "changed-bytes",

@@ -6,6 +6,8 @@ SHIM_OBJS := $(patsubst %,$(B)/%.o,$(basename $(SHIM_SRCS)))
 LIBBSD_A := $(shell $(CC) -print-file-name=libbsd.a 2>/dev/null)
 SHIM_LDFLAGS := -shared -Wl,-soname,libxfershim.so -Wl,-z,now,-z,relro,-z,defs,-z,noexecstack \
     -Wl,--hash-style=gnu,--exclude-libs,ALL,--as-needed
+# One segment for code and constants and one for data: two mappings less to make at every start of a program.
+SHIM_LDFLAGS += -Wl,-z,noseparate-code
 
 $(B)/shim/%.o: OBJ_CFLAGS = $(PRELOAD_CFLAGS)
 
