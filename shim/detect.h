@@ -48,6 +48,50 @@ void detect_read(struct detect *d, int fd, const void *buffer, size_t asked, ssi
 bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, const void *site, uint64_t threshold,
                   bool eager);
 
+/* The same, inline, for the usual calls, because every call of every program comes through here. False: it is not one of
+ * those, and nothing is noted. A write to another descriptor than the last one is not counted: with nothing but such writes
+ * there is no loop between two descriptors.
+ */
+static inline bool detect_usual_read(struct detect *d, int fd, const void *buffer, size_t asked, ssize_t got)
+{
+    if (got <= 0 || (size_t)got != asked)
+        return false;
+    if (fd != d->in) {
+        d->in = fd;
+        d->out = -1;
+        d->pairs = 0;
+    }
+    d->read_buffer = buffer;
+    d->read_asked = d->read_got = asked;
+    d->read_seen = true;
+    return true;
+}
+
+static inline bool detect_usual_write(struct detect *d, int fd, const void *buffer, ssize_t got, const void *address)
+{
+    struct detect_site *site = d->current;
+    if (got <= 0 || fd == d->in)
+        return false;
+    if (fd != d->out) {
+        d->out = fd;
+        d->pairs = 0;
+        d->read_seen = false;
+        return true;
+    }
+    if (d->file_ended || !d->read_seen || !site || site->address != address)
+        return false;
+    if (site->refused_in >= 0 && (site->refused_in != d->in || site->refused_out != fd))
+        return false;
+    if (site->moved + (uint64_t)got >= site->ask_at)
+        return false;
+    site->moved += (uint64_t)got;
+    d->write_buffer = buffer;
+    d->write_size = (size_t)got;
+    d->read_seen = false;
+    d->pairs++;
+    return true;
+}
+
 /* The answers to that question, for d->current. */
 
 /* What is left of the source, `left` bytes, is not worth a session whose least worthwhile size is `least` bytes. */

@@ -15,13 +15,13 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* Checked before anything else, so that each hook is one load and one branch where there is nothing to do. */
-static inline bool watching(void)
-{
-    return config.mode != CONFIG_OFF;
-}
-
 static __thread struct detect loop = {.in = -1, .out = -1};
+
+/* One load and one branch for everything that is not the usual case: switched off or not started yet, or a session is live. */
+static inline bool usual(void)
+{
+    return config.mode != CONFIG_OFF && !session_live;
+}
 
 static ssize_t returned(ssize_t result)
 {
@@ -31,30 +31,55 @@ static ssize_t returned(ssize_t result)
     return -1;
 }
 
-static inline ssize_t hooked_read(int fd, void *buffer, size_t count)
+static __attribute__((noinline)) ssize_t unusual_read(int fd, void *buffer, size_t count)
 {
     ssize_t n;
-    if (!watching())
+    if (config.mode == CONFIG_OFF)
         return real_read(fd, buffer, count);
-    if (session_live && session_read(fd, buffer, count, &n))
+    if (session_read(fd, buffer, count, &n))
         return returned(n);
     n = real_read(fd, buffer, count);
     detect_read(&loop, fd, buffer, count, n);
     return n;
 }
 
-static inline ssize_t hooked_write(int fd, const void *buffer, size_t count, const void *site)
+static __attribute__((noinline)) void note_write(int fd, const void *buffer, ssize_t n, const void *site)
 {
-    ssize_t n;
-    if (!watching())
-        return real_write(fd, buffer, count);
-    if (session_live && session_write(fd, buffer, count, &n))
-        return returned(n);
-    n = real_write(fd, buffer, count);
     if (detect_write(&loop, fd, buffer, n, site, config.threshold, config.threshold_given))
         session_consider(&loop);
     if (config.mode == CONFIG_OBSERVE && n > 0)
         report_observed(loop.in, fd, (size_t)n);
+}
+
+static __attribute__((noinline)) ssize_t unusual_write(int fd, const void *buffer, size_t count, const void *site)
+{
+    ssize_t n;
+    if (config.mode == CONFIG_OFF)
+        return real_write(fd, buffer, count);
+    if (session_write(fd, buffer, count, &n))
+        return returned(n);
+    n = real_write(fd, buffer, count);
+    note_write(fd, buffer, n, site);
+    return n;
+}
+
+static inline ssize_t hooked_read(int fd, void *buffer, size_t count)
+{
+    if (!usual())
+        return unusual_read(fd, buffer, count);
+    ssize_t n = real_read(fd, buffer, count);
+    if (!detect_usual_read(&loop, fd, buffer, count, n))
+        detect_read(&loop, fd, buffer, count, n);
+    return n;
+}
+
+static inline ssize_t hooked_write(int fd, const void *buffer, size_t count, const void *site)
+{
+    if (!usual())
+        return unusual_write(fd, buffer, count, site);
+    ssize_t n = real_write(fd, buffer, count);
+    if (config.mode != CONFIG_ON || config.threshold_given || !detect_usual_write(&loop, fd, buffer, n, site))
+        note_write(fd, buffer, n, site);
     return n;
 }
 
