@@ -113,11 +113,11 @@ lint:
 	$(say) FORMAT 'core shim tests bench'
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 	$(say) TIDY 'core shim'
-	$(Q)clang-tidy --quiet $(TIDY_FILES) -- $(filter-out -Werror,$(CFLAGS)) -DXFERSHIM_VERSION='"$(VERSION)"' \
-	    -DXFERSHIM_TRIPLET='"$(triplet)"' 2>/dev/null
+	$(Q)clang-tidy --quiet $(TIDY_FILES) -- $(filter-out -Werror,$(CFLAGS)) $(LAUNCHER_DEFINES) 2>/dev/null
 	$(say) CPPCHECK 'core shim'
 	$(Q)cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance \
-	    --inline-suppr --suppress=missingIncludeSystem -Icore -Ishim core shim
+	    --inline-suppr --suppress=missingIncludeSystem --suppress=comparePointers --suppress=ctuuninitvar \
+	    -D__x86_64__ '-DElfW(type)=Elf64_##type' $(LAUNCHER_DEFINES) -Icore -Ishim core shim
 	@$(MAKE) --no-print-directory man-lint
 
 format:

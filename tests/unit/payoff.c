@@ -1,0 +1,74 @@
+/* The pay-off rule. */
+#include "support.h"
+
+#include "payoff.h"
+
+Test(payoff, the_table_says_what_was_measured_and_nothing_from_64_KiB_on)
+{
+    cr_expect(payoff_saving(512) > 0 && payoff_saving(4096) > 0 && payoff_saving(32768) > 0);
+    cr_expect(payoff_saving(65536) == 0);
+    cr_expect(payoff_saving(65537) == 0 && payoff_saving(1 << 20) == 0 && payoff_saving(SIZE_MAX) == 0);
+    cr_expect(payoff_saving(0) == payoff_saving(512) && payoff_saving(1) == payoff_saving(512));
+}
+
+Test(payoff, saving_for_a_pair_rises_to_4_KiB_and_then_falls)
+{
+    for (size_t chunk = 1; chunk < 4096; chunk++)
+        cr_assert(payoff_saving(chunk) <= payoff_saving(chunk + 1), "%zu", chunk);
+    for (size_t chunk = 4096; chunk < 70000; chunk++)
+        cr_assert(payoff_saving(chunk) >= payoff_saving(chunk + 1), "%zu", chunk);
+}
+
+Test(payoff, between_two_rows_it_goes_in_a_straight_line)
+{
+    uint64_t low = payoff_saving(8192), high = payoff_saving(16384);
+    cr_expect(payoff_saving(12288) == (low + high) / 2);
+    cr_expect(payoff_saving(10240) == low - (low - high) / 4);
+    for (size_t chunk = 513; chunk < 66000; chunk++) {
+        int64_t step = (int64_t)payoff_saving(chunk) - (int64_t)payoff_saving(chunk - 1);
+        cr_assert(step >= -2 && step <= 2, "a jump of %ld at %zu", step, chunk);
+    }
+}
+
+Test(payoff, C7_saving_for_a_byte_falls_with_the_size_of_the_piece)
+{
+    for (size_t chunk = 512; chunk < 65536; chunk += 512)
+        cr_assert(payoff_saving(chunk) * (chunk + 512) >= payoff_saving(chunk + 512) * chunk, "%zu", chunk);
+}
+
+Test(payoff, a_start_costs_more_with_more_mappings)
+{
+    uint64_t usual = payoff_cost();
+    payoff_mappings(25);
+    cr_expect(payoff_cost() == usual);
+    payoff_mappings(325);
+    cr_expect(payoff_cost() > 2 * usual && payoff_cost() < 10 * usual);
+    payoff_mappings(0);
+    cr_expect(payoff_cost() > 0 && payoff_cost() < usual);
+}
+
+Test(payoff, worth_it_is_three_times_the_cost)
+{
+    size_t chunks[] = {1, 100, 512, 1000, 4096, 8192, 16384, 32768, 60000};
+    for (int i = 0; i < 9; i++) {
+        size_t chunk = chunks[i];
+        uint64_t gain = payoff_least(chunk) / chunk * payoff_saving(chunk), cost = 3 * payoff_cost();
+        cr_expect(payoff_worth(payoff_least(chunk), chunk), "%zu", chunk);
+        cr_expect(gain >= cost && gain <= cost + 2 * payoff_saving(chunk), "%zu: gain %lu, cost %lu", chunk,
+                  gain, cost);
+        cr_expect(!payoff_worth(payoff_least(chunk) - 2 * chunk, chunk), "%zu", chunk);
+        cr_expect(payoff_worth(UINT64_MAX, chunk));
+    }
+    cr_expect(!payoff_worth(UINT64_MAX, 65536));
+    cr_expect(payoff_least(65536) == UINT64_MAX);
+    cr_expect(!payoff_worth(0, 512));
+    cr_expect(payoff_worth(UINT64_MAX, 0));
+}
+
+Test(payoff, C7_sizes_that_were_measured_to_lose_are_refused_and_bulk_copies_are_not)
+{
+    cr_expect(!payoff_worth(96 << 10, 16384), "copying 96 KiB files in pieces of 16 KiB got 37 %% slower");
+    cr_expect(!payoff_worth(16 << 10, 4096));
+    cr_expect(payoff_worth(64 << 20, 512));
+    cr_expect(payoff_worth(64 << 20, 16384));
+}
