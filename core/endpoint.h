@@ -8,19 +8,19 @@
 
 struct xfer_endpoint {
     int fd;
-    mode_t mode;       /* st_mode */
-    dev_t device;      /* of the file system (st_dev) */
-    ino_t inode;       /* st_ino */
-    dev_t special;     /* of the device itself (st_rdev) */
-    off_t size;        /* bytes; of a block device, its capacity */
-    off_t offset;      /* bytes from the start */
-    int flags;         /* F_GETFL, valid after xfer_endpoint_look_closer() */
-    uint64_t fs_type;  /* f_type, valid after xfer_endpoint_look_closer() */
-    uint64_t fs_free;  /* bytes free to everybody, valid after xfer_endpoint_look_closer() */
+    mode_t mode;      /* st_mode */
+    dev_t device;     /* of the file system (st_dev) */
+    ino_t inode;      /* st_ino */
+    dev_t special;    /* of the device itself (st_rdev) */
+    off_t size;       /* bytes; of a block device, its capacity */
+    off_t offset;     /* bytes from the start */
+    int flags;        /* F_GETFL, valid after xfer_endpoint_look_closer() */
+    uint64_t fs_type; /* f_type, valid after xfer_endpoint_look_closer() */
+    uint64_t fs_free; /* bytes free to everybody, valid after xfer_endpoint_look_closer() */
 };
 
-/* The cheap half: fstat, lseek and, for a block device, its size; under 1 us. Returns 0, or -errno (-ESPIPE for what has
- * no offset).
+/* The cheap half: fstat, lseek and, for a block device, its size; under 1 us. Returns 0, or -errno (-ESPIPE
+ * for what has no offset).
  */
 int xfer_endpoint_look(struct xfer_endpoint *end, int fd);
 
@@ -30,8 +30,9 @@ int xfer_endpoint_look_closer(struct xfer_endpoint *end);
 /* Bytes free for everybody on the file system of `fd`, or -errno. */
 int64_t xfer_endpoint_free_space(int fd);
 
-/* True if a regular file of this file system type (statfs f_type) can be read ahead and written late: its page cache is
- * the only truth about its contents, its writes report a lack of space at once, its largest file is out of reach.
+/* True if a regular file of this file system type (statfs f_type) can be read ahead and written late: its
+ * page cache is the only truth about its contents, its writes report a lack of space at once, its largest
+ * file is out of reach.
  */
 bool xfer_endpoint_fs_known(uint64_t fs_type);
 

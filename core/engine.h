@@ -7,8 +7,8 @@
 
 struct xfer_engine {
     const char *name;
-    /* Moves up to `count` bytes at `bytes` to the descriptor's own offset. Returns what the kernel took (at least 1), or
-     * -errno with nothing moved; never 0 for a count above 0.
+    /* Moves up to `count` bytes at `bytes` to the descriptor's own offset. Returns what the kernel took (at
+     * least 1), or -errno with nothing moved; never 0 for a count above 0.
      */
     ssize_t (*move)(int fd, const void *bytes, size_t count);
 };

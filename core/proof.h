@@ -1,8 +1,8 @@
 /* Which memory of the program a real system call has proven good, so that user space may touch it.
  *
- * A proof holds as long as no mapping can change, that is, as long as no system call of the program runs; whoever
- * watches for that forgets the proofs when one does. Only private anonymous memory can be proven: file-backed
- * memory is taken away by another process's truncate, without a call of ours.
+ * A proof holds as long as no mapping can change, that is, as long as no system call of the program runs;
+ * whoever watches for that forgets the proofs when one does. Only private anonymous memory can be proven:
+ * file-backed memory is taken away by another process's truncate, without a call of ours.
  */
 #ifndef XFER_PROOF_H
 #define XFER_PROOF_H
@@ -37,8 +37,8 @@ struct xfer_proof {
 /* Forgets everything and notes the protection keys' state. Any context. */
 void xfer_proof_clear(struct xfer_proof *proof);
 
-/* Names [start, end) as private anonymous memory. Adding more than XFER_PROOF_MEMORIES is ignored: the memory is then
- * never proven.
+/* Names [start, end) as private anonymous memory. Adding more than XFER_PROOF_MEMORIES is ignored: the memory
+ * is then never proven.
  */
 void xfer_proof_allow(struct xfer_proof *proof, uintptr_t start, uintptr_t end);
 
@@ -48,8 +48,8 @@ bool xfer_proof_possible(const struct xfer_proof *proof, const void *buffer, siz
 /* The kernel has just written (wrote true) or read all `count` bytes at `buffer`. */
 void xfer_proof_add(struct xfer_proof *proof, const void *buffer, size_t count, bool wrote);
 
-/* True if user space may write (write true) or read the `count` bytes at `buffer`. What the kernel could write is
- * readable too on the architectures here.
+/* True if user space may write (write true) or read the `count` bytes at `buffer`. What the kernel could
+ * write is readable too on the architectures here.
  */
 bool xfer_proof_holds(const struct xfer_proof *proof, const void *buffer, size_t count, bool write);
 

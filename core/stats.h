@@ -5,10 +5,10 @@
 #include <stdint.h>
 
 struct xfer_stats {
-    uint64_t reads, writes;   /* calls of the program that were served */
-    uint64_t bytes;           /* written by those writes */
-    uint64_t calls;           /* system calls made instead */
-    uint64_t fills, flushes;  /* of which these moved bytes */
+    uint64_t reads, writes;  /* calls of the program that were served */
+    uint64_t bytes;          /* written by those writes */
+    uint64_t calls;          /* system calls made instead */
+    uint64_t fills, flushes; /* of which these moved bytes */
 };
 
 /* Adds `from` to `to`. */

@@ -18,9 +18,9 @@ static bool stale(const struct xfer_stream *s)
     return xfer_clock_ms() - s->filled_at > XFER_STREAM_OLDEST_MS;
 }
 
-/* A promise is flushed by the write after which the next read could not be served from the window: an error then
- * belongs to a write, not to the read that would fill. At the end of the source every write qualifies; elsewhere a small
- * write that leaves more of the same read to be written can wait for the last one.
+/* A promise is flushed by the write after which the next read could not be served from the window: an error
+ * then belongs to a write, not to the read that would fill. At the end of the source every write qualifies;
+ * elsewhere a small write that leaves more of the same read to be written can wait for the last one.
  */
 static bool flush_is_due(const struct xfer_stream *s, size_t read, size_t written, size_t count)
 {
@@ -52,7 +52,8 @@ bool xfer_stream_accept(struct xfer_stream *s, const void *buffer, size_t count)
     struct xfer_position from = xfer_window_position(&s->window), to = from;
     if (!from.active || !from.aligned || count == 0 || count > (size_t)from.read - from.written)
         return false;
-    if (flush_is_due(s, from.read, from.written + count, count) || !xfer_proof_holds(&s->proof, buffer, count, false))
+    if (flush_is_due(s, from.read, from.written + count, count) ||
+        !xfer_proof_holds(&s->proof, buffer, count, false))
         return false;
     if (!xfer_window_equal(&s->window, from.written, buffer, count))
         return false;
@@ -103,7 +104,8 @@ void xfer_stream_open(struct xfer_stream *s, const struct xfer_stream_setup *set
                                 });
 }
 
-/* The offset is somebody else's from now on: it is left where they want it, and nothing more is read ahead. */
+/* The offset is somebody else's from now on: it is left where they want it, and nothing more is read ahead.
+ */
 static void give_up_source(struct xfer_stream *s)
 {
     size_t read = xfer_window_position(&s->window).read;
@@ -113,7 +115,8 @@ static void give_up_source(struct xfer_stream *s)
         s->window.filled = read;
 }
 
-/* True if the source's offset is where the stream left it. If not, the description is shared with somebody. */
+/* True if the source's offset is where the stream left it. If not, the description is shared with somebody.
+ */
 static bool owns_source(struct xfer_stream *s)
 {
     if (s->in_kernel == SOURCE_IS_THEIRS)
@@ -189,8 +192,8 @@ static bool has_room(struct xfer_stream *s)
     return true;
 }
 
-/* Reads ahead from the program's position, so that at least `count` bytes can be served. Keeps what has been delivered
- * and not written: it is what the next writes are compared with.
+/* Reads ahead from the program's position, so that at least `count` bytes can be served. Keeps what has been
+ * delivered and not written: it is what the next writes are compared with.
  */
 static ssize_t fill(struct xfer_stream *s, size_t count)
 {
@@ -233,8 +236,9 @@ static ssize_t fill(struct xfer_stream *s, size_t count)
     return 0;
 }
 
-/* The first read is a real one, at the source's own offset: if somebody else reads the same description, and this loop makes another
- * system call in every turn, then each block goes to one of them, as without the stream. It is the proof of the buffer as well.
+/* The first read is a real one, at the source's own offset: if somebody else reads the same description, and
+ * this loop makes another system call in every turn, then each block goes to one of them, as without the
+ * stream. It is the proof of the buffer as well.
  */
 static ssize_t read_through(struct xfer_stream *s, void *buffer, size_t count)
 {
@@ -273,7 +277,8 @@ ssize_t xfer_stream_read(struct xfer_stream *s, void *buffer, size_t count)
     s->read_last = count;
     if (!s->started)
         return read_through(s, buffer, count);
-    if (s->at_end && w->filled < p.read + count && !stale(s)) /* the real call sees whether the source has grown */
+    if (s->at_end && w->filled < p.read + count &&
+        !stale(s)) /* the real call sees whether the source has grown */
         return end(s, XFER_END_OF_FILE);
     if (w->filled < p.read + count || stale(s)) {
         if (fill(s, count) < 0)
@@ -298,8 +303,8 @@ ssize_t xfer_stream_read(struct xfer_stream *s, void *buffer, size_t count)
     return (ssize_t)count;
 }
 
-/* A write from memory that no call has proven yet: the real call is the proof. Also the first write of all, when there is no window
- * to compare it with.
+/* A write from memory that no call has proven yet: the real call is the proof. Also the first write of all,
+ * when there is no window to compare it with.
  */
 static ssize_t write_through(struct xfer_stream *s, const void *buffer, size_t count)
 {
@@ -329,7 +334,8 @@ static ssize_t write_through(struct xfer_stream *s, const void *buffer, size_t c
     return n;
 }
 
-/* The bytes are not the next ones: the loop writes with a lag that is not known yet, or it has changed them. */
+/* The bytes are not the next ones: the loop writes with a lag that is not known yet, or it has changed them.
+ */
 static ssize_t align(struct xfer_stream *s, const void *buffer, size_t count)
 {
     struct xfer_window *w = &s->window;

@@ -3,10 +3,10 @@
  *     0        flushed      written       read          filled      capacity
  *     |--gone--|--promised--|--delivered--|--read ahead--|--empty----|
  *
- * Positions are bytes from the start of the window; byte 0 is the source's byte `base`. The program was told that all
- * before `written` is written, and was given all before `read`. These two stand in one 64-bit word, changed by
- * compare-and-swap as the last step of serving a call, because a signal handler may run between any two instructions
- * and move or end everything. The other fields change only while no handler can run.
+ * Positions are bytes from the start of the window; byte 0 is the source's byte `base`. The program was told
+ * that all before `written` is written, and was given all before `read`. These two stand in one 64-bit word,
+ * changed by compare-and-swap as the last step of serving a call, because a signal handler may run between
+ * any two instructions and move or end everything. The other fields change only while no handler can run.
  */
 #ifndef XFER_WINDOW_H
 #define XFER_WINDOW_H
@@ -18,7 +18,8 @@
 #include <string.h>
 #include <sys/types.h>
 
-/* The positions have 23 bits each, which limits a window to 8 MiB - 1; 4 MiB is the largest that any engine gains from. */
+/* The positions have 23 bits each, which limits a window to 8 MiB - 1; 4 MiB is the largest that any engine
+ * gains from. */
 #define XFER_WINDOW_LARGEST ((size_t)4 << 20)
 
 struct xfer_position {
@@ -64,15 +65,16 @@ static inline void xfer_window_set(struct xfer_window *w, struct xfer_position p
 }
 
 /* Moves the word from `from` to `to`; false, and nothing done, when it is no longer `from`. */
-static inline bool xfer_window_commit(struct xfer_window *w, struct xfer_position from, struct xfer_position to)
+static inline bool xfer_window_commit(struct xfer_window *w, struct xfer_position from,
+                                      struct xfer_position to)
 {
     uint64_t expected = xfer_position_pack(from);
     return atomic_compare_exchange_strong(&w->word, &expected, xfer_position_pack(to));
 }
 
-/* Copies `count` bytes from `position` to the program's memory, if that many are there. The fields may belong to a
- * newer window than the caller's positions when a handler came between; the bounds are right all the same, and the
- * caller's commit will fail.
+/* Copies `count` bytes from `position` to the program's memory, if that many are there. The fields may belong
+ * to a newer window than the caller's positions when a handler came between; the bounds are right all the
+ * same, and the caller's commit will fail.
  */
 static inline bool xfer_window_copy(const struct xfer_window *w, size_t position, void *to, size_t count)
 {
@@ -84,7 +86,8 @@ static inline bool xfer_window_copy(const struct xfer_window *w, size_t position
 }
 
 /* True if the `count` bytes at `position` are the same as those at `with`. Bounds as above. */
-static inline bool xfer_window_equal(const struct xfer_window *w, size_t position, const void *with, size_t count)
+static inline bool xfer_window_equal(const struct xfer_window *w, size_t position, const void *with,
+                                     size_t count)
 {
     size_t filled = w->filled;
     if (position > filled || count > filled - position)
@@ -92,13 +95,13 @@ static inline bool xfer_window_equal(const struct xfer_window *w, size_t positio
     return memcmp(w->bytes + position, with, count) == 0;
 }
 
-/* Forgets all before `keep`, so that it becomes byte 0, and all from `end` on. Positions of the word are the caller's to
- * move. Only while no handler can run.
+/* Forgets all before `keep`, so that it becomes byte 0, and all from `end` on. Positions of the word are the
+ * caller's to move. Only while no handler can run.
  */
 void xfer_window_compact(struct xfer_window *w, size_t keep, size_t end);
 
-/* Where the `count` bytes at `with` stand in [from, to), or SIZE_MAX. The place that ends at `to` is tried first: a
- * loop without lag writes what it has just read.
+/* Where the `count` bytes at `with` stand in [from, to), or SIZE_MAX. The place that ends at `to` is tried
+ * first: a loop without lag writes what it has just read.
  */
 size_t xfer_window_find(const struct xfer_window *w, size_t from, size_t to, const void *with, size_t count);
 

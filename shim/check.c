@@ -18,7 +18,8 @@
 #include "stream.h"
 #include "sys.h"
 
-/* Nothing is deferred on a file system with less than this free: quotas and reserves apart, a promise can then be kept. */
+/* Nothing is deferred on a file system with less than this free: quotas and reserves apart, a promise can
+ * then be kept. */
 #define FREE_LEAST ((uint64_t)64 << 20)
 
 static size_t larger(size_t a, size_t b)
@@ -57,9 +58,9 @@ enum refusal check_worth(struct check *check, const struct detect *loop)
     return REFUSAL_NONE;
 }
 
-/* unshare(CLONE_VM) changes nothing and fails with EINVAL exactly when somebody shares our memory or our signal handlers
- * (kernel/fork.c, check_unshare_flags). Where a filter refuses it, at least the threads can be counted: a
- * directory has two links, and one for each of them.
+/* unshare(CLONE_VM) changes nothing and fails with EINVAL exactly when somebody shares our memory or our
+ * signal handlers (kernel/fork.c, check_unshare_flags). Where a filter refuses it, at least the threads can
+ * be counted: a directory has two links, and one for each of them.
  */
 static bool alone(void)
 {
@@ -102,7 +103,8 @@ static enum refusal check_destination(struct check *check)
     struct rlimit limit;
     if (xfer_endpoint_look_closer(out) < 0)
         return REFUSAL_DEST_KIND;
-    if ((out->flags & O_ACCMODE) == O_RDONLY || out->flags & (O_DIRECT | O_PATH | O_DSYNC)) /* O_SYNC contains O_DSYNC */
+    if ((out->flags & O_ACCMODE) == O_RDONLY ||
+        out->flags & (O_DIRECT | O_PATH | O_DSYNC)) /* O_SYNC contains O_DSYNC */
         return REFUSAL_DEST_FLAGS;
     if (!xfer_endpoint_fs_known(out->fs_type))
         return REFUSAL_DEST_FS;

@@ -12,8 +12,8 @@
 
 struct check {
     struct xfer_endpoint in, out;
-    uint64_t left;           /* bytes from the source's offset to its end */
-    off_t out_limit;         /* RLIMIT_FSIZE in bytes, -1: none */
+    uint64_t left;                      /* bytes from the source's offset to its end */
+    off_t out_limit;                    /* RLIMIT_FSIZE in bytes, -1: none */
     struct xfer_range buffer[2], stack; /* provable memory around the loop's buffers and the stack */
 };
 

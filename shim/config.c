@@ -86,7 +86,8 @@ static void read_sizes(void)
     config.threshold_given = read_size("XFERSHIM_THRESHOLD", 0, INT64_MAX, &config.threshold);
 }
 
-/* Calls `found` for each item of a comma separated list until it returns true. Items are at most NAME_SIZE - 1 bytes. */
+/* Calls `found` for each item of a comma separated list until it returns true. Items are at most NAME_SIZE -
+ * 1 bytes. */
 static bool any_item(const char *list, bool (*found)(const char *item, const void *with), const void *with)
 {
     while (list && *list) {
@@ -117,7 +118,8 @@ static bool is_word(const char *item, const void *word)
 static bool is_unknown_engine(const char *item, const void *with)
 {
     (void)with;
-    return strcmp(item, "write") && strcmp(item, "range") && strcmp(item, "sendfile") && strcmp(item, "splice");
+    return strcmp(item, "write") && strcmp(item, "range") && strcmp(item, "sendfile") &&
+           strcmp(item, "splice");
 }
 
 static void read_engines(void)
@@ -144,7 +146,8 @@ static void read_report(void)
         config.malformed = "XFERSHIM_REPORT";
 }
 
-/* True if any of our variables is there. Most programs start without one, and eleven searches take their time. */
+/* True if any of our variables is there. Most programs start without one, and eleven searches take their
+ * time. */
 static bool any_setting(void)
 {
     for (char **variable = environ; variable && *variable; variable++)

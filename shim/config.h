@@ -10,7 +10,8 @@ enum config_mode { CONFIG_OFF, CONFIG_ON, CONFIG_OBSERVE };
 
 /* The windows are static memory of this size; XFERSHIM_BUFFER_MAX is at most this. */
 #define CONFIG_BUFFER_LIMIT ((size_t)1 << 20)
-/* Pairs from this size on are left alone: a write of 64 KiB gains nothing from being larger on any file system measured. */
+/* Pairs from this size on are left alone: a write of 64 KiB gains nothing from being larger on any file
+ * system measured. */
 #define CONFIG_CHUNK_LARGE ((size_t)64 << 10)
 
 struct config {
@@ -19,14 +20,14 @@ struct config {
     uint64_t threshold;        /* bytes that a loop moves before a session */
     bool threshold_given;      /* then neither pay-off rule nor back-off apply */
     bool engine_write;
-    const char *report;        /* path, or NULL */
-    const char *malformed;     /* name of the last variable whose value was not understood, or NULL */
+    const char *report;    /* path, or NULL */
+    const char *malformed; /* name of the last variable whose value was not understood, or NULL */
 };
 
 extern struct config config;
 
-/* Reads the environment. Makes no system call, allocates nothing, leaves errno alone. `program` is matched against
- * XFERSHIM_ONLY and XFERSHIM_SKIP.
+/* Reads the environment. Makes no system call, allocates nothing, leaves errno alone. `program` is matched
+ * against XFERSHIM_ONLY and XFERSHIM_SKIP.
  */
 void config_read(const char *program);
 

@@ -1,8 +1,8 @@
 #include "detect.h"
 
-/* After a session that did not pay, the next one waits until this much has been copied, four times more after each
- * further one. The cost of a start is about that of copying 16 KiB in small pieces, so the first wait bounds it to a
- * few percent.
+/* After a session that did not pay, the next one waits until this much has been copied, four times more after
+ * each further one. The cost of a start is about that of copying 16 KiB in small pieces, so the first wait
+ * bounds it to a few percent.
  */
 #define FAILED_WAIT ((uint64_t)256 << 10)
 #define FAILED_FACTOR 4
@@ -44,12 +44,13 @@ static struct detect_site *find_site(struct detect *d, const void *address, uint
         if (site->moved < least->moved)
             least = site;
     }
-    *least = (struct detect_site){.address = address, .ask_at = threshold, .refused_in = -1, .refused_out = -1};
+    *least =
+        (struct detect_site){.address = address, .ask_at = threshold, .refused_in = -1, .refused_out = -1};
     return least;
 }
 
-bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, const void *address, uint64_t threshold,
-                  bool eager)
+bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, const void *address,
+                  uint64_t threshold, bool eager)
 {
     if (got <= 0 || d->in < 0)
         return false;
@@ -91,7 +92,8 @@ void detect_too_small(struct detect *d, uint64_t left, uint64_t least)
     struct detect_site *site = d->current;
     site->small_files++;
     site->refused_in = -1;
-    /* When these files are all small, the next one gets asked only when a quarter of a worthwhile size went by. */
+    /* When these files are all small, the next one gets asked only when a quarter of a worthwhile size went
+     * by. */
     uint64_t wait = site->small_files < SMALL_FILES_MANY ? left : left + least / 4;
     site->ask_at = site->moved + wait + 1;
 }

@@ -1,6 +1,6 @@
-/* The detector: pure logic, no system calls. It sees read and write calls and says when a loop looks like a bulk copy, and
- * it remembers, for each call site, whether sessions have paid. All of it is a hint and never trusted: descriptors
- * may have been closed and reopened between two calls.
+/* The detector: pure logic, no system calls. It sees read and write calls and says when a loop looks like a
+ * bulk copy, and it remembers, for each call site, whether sessions have paid. All of it is a hint and never
+ * trusted: descriptors may have been closed and reopened between two calls.
  *
  * One detector for each thread. A signal handler may interrupt and re-enter it; it can then only lose a hint.
  */
@@ -20,7 +20,8 @@ struct detect_site {
     const void *address;
     uint64_t moved;       /* bytes written since the last session, refusal of lasting kind or failure */
     uint64_t ask_at;      /* value of `moved` at which to ask next */
-    uint64_t run_least;   /* bytes that source and destination must both be into their files: raised by each failure */
+    uint64_t run_least;   /* bytes that source and destination must both be into their files: raised by each
+                             failure */
     unsigned failures;    /* sessions that cost more than they saved */
     unsigned small_files; /* files in a row that were not worth a session */
     int refused_in, refused_out; /* the pair of the last lasting refusal, -1: none */
@@ -28,12 +29,12 @@ struct detect_site {
 };
 
 struct detect {
-    int in, out;               /* the pair, -1: none */
+    int in, out; /* the pair, -1: none */
     const void *read_buffer, *write_buffer;
     size_t read_asked, read_got, write_size; /* sizes of the last calls, bytes */
-    unsigned pairs;            /* of this pair of descriptors */
-    bool file_ended;           /* the last read was short: the next one may be of another file */
-    bool read_seen;            /* since the last write */
+    unsigned pairs;                          /* of this pair of descriptors */
+    bool file_ended; /* the last read was short: the next one may be of another file */
+    bool read_seen;  /* since the last write */
     struct detect_site site[DETECT_SITES];
     struct detect_site *current;
 };
@@ -41,16 +42,16 @@ struct detect {
 /* A read has returned `got`. */
 void detect_read(struct detect *d, int fd, const void *buffer, size_t asked, ssize_t got);
 
-/* A write has returned `got`; `site` is where it returns to. True when it is time to ask whether a session can start;
- * `threshold` is the number of bytes that a loop moves first. `eager` asks at every pair past the threshold, whatever the
- * sessions have gained; only lasting refusals are remembered.
+/* A write has returned `got`; `site` is where it returns to. True when it is time to ask whether a session
+ * can start; `threshold` is the number of bytes that a loop moves first. `eager` asks at every pair past the
+ * threshold, whatever the sessions have gained; only lasting refusals are remembered.
  */
-bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, const void *site, uint64_t threshold,
-                  bool eager);
+bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, const void *site,
+                  uint64_t threshold, bool eager);
 
-/* The same, inline, for the usual calls, because every call of every program comes through here. False: it is not one of
- * those, and nothing is noted. A write to another descriptor than the last one is not counted: with nothing but such writes
- * there is no loop between two descriptors.
+/* The same, inline, for the usual calls, because every call of every program comes through here. False: it is
+ * not one of those, and nothing is noted. A write to another descriptor than the last one is not counted:
+ * with nothing but such writes there is no loop between two descriptors.
  */
 static inline bool detect_usual_read(struct detect *d, int fd, const void *buffer, size_t asked, ssize_t got)
 {
@@ -67,7 +68,8 @@ static inline bool detect_usual_read(struct detect *d, int fd, const void *buffe
     return true;
 }
 
-static inline bool detect_usual_write(struct detect *d, int fd, const void *buffer, ssize_t got, const void *address)
+static inline bool detect_usual_write(struct detect *d, int fd, const void *buffer, ssize_t got,
+                                      const void *address)
 {
     struct detect_site *site = d->current;
     if (got <= 0 || fd == d->in)
@@ -94,10 +96,12 @@ static inline bool detect_usual_write(struct detect *d, int fd, const void *buff
 
 /* The answers to that question, for d->current. */
 
-/* What is left of the source, `left` bytes, is not worth a session whose least worthwhile size is `least` bytes. */
+/* What is left of the source, `left` bytes, is not worth a session whose least worthwhile size is `least`
+ * bytes. */
 void detect_too_small(struct detect *d, uint64_t left, uint64_t least);
 
-/* The pair cannot have a session; nothing about that changes soon. `eager` shortens the time to the next question. */
+/* The pair cannot have a session; nothing about that changes soon. `eager` shortens the time to the next
+ * question. */
 void detect_refused(struct detect *d, bool eager);
 
 /* A session has ended. `paid` is whether it saved more than it cost. */

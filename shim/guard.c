@@ -30,15 +30,17 @@
 /* SYSCALL_DISPATCH_FILTER_BLOCK */
 #define SELECTOR_BLOCK 1
 
-/* What the handler needs beside the signal frame: about 1.2 KiB as compiled (gcc -fstack-usage) on its deepest way, which looks
- * up a mapping. A handler of the program gets as much again before its first system call; CPython's faulthandler has a
- * stack of SIGSTKSZ and a frame, which is enough.
+/* What the handler needs beside the signal frame: about 1.2 KiB as compiled (gcc -fstack-usage) on its
+ * deepest way, which looks up a mapping. A handler of the program gets as much again before its first system
+ * call; CPython's faulthandler has a stack of SIGSTKSZ and a frame, which is enough.
  */
 #define HANDLER_STACK 2048
-/* The stack that is ours: room for the handler and a frame of the largest register state known (AMX, 11 KiB). */
+/* The stack that is ours: room for the handler and a frame of the largest register state known (AMX, 11 KiB).
+ */
 #define OUR_STACK_SIZE 65536
 
-/* How far up from the trapped call signal frames of the program are looked for, bytes: its own handlers' frames. */
+/* How far up from the trapped call signal frames of the program are looked for, bytes: its own handlers'
+ * frames. */
 #define FRAMES_SEARCHED 65536
 
 /* The part of a frame that tells one: all before the vector registers. */
@@ -51,13 +53,13 @@
 
 static struct {
     volatile bool armed;
-    bool our_stack;           /* the alternate stack is ours for the session */
-    stack_t program_stack;    /* what it was before */
-    struct xfer_range stack;  /* memory of the stack that the program ran on at the start */
+    bool our_stack;          /* the alternate stack is ours for the session */
+    stack_t program_stack;   /* what it was before */
+    struct xfer_range stack; /* memory of the stack that the program ran on at the start */
     signals_mask handled, mask_at_start;
-    bool unmasked;            /* a handler may run without a trace in the mask */
+    bool unmasked; /* a handler may run without a trace in the mask */
     guard_decide *decide;
-    ucontext_t *context;      /* inside the handler */
+    ucontext_t *context; /* inside the handler */
 } guard;
 
 static volatile char selector = SELECTOR_BLOCK;
@@ -68,8 +70,8 @@ static int dispatch(long mode, const void *start, size_t length, const volatile 
     return (int)XFER_SYS(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, mode, start, length, with);
 }
 
-/* True for the alternate stack in a whole signal frame of the kernel that saved ours. Old stack contents may look like parts of
- * one, hence the fields around it.
+/* True for the alternate stack in a whole signal frame of the kernel that saved ours. Old stack contents may
+ * look like parts of one, hence the fields around it.
  */
 static bool is_frame(const ucontext_t *frame)
 {
@@ -80,8 +82,9 @@ static bool is_frame(const ucontext_t *frame)
            state - (uintptr_t)frame < FRAMES_SEARCHED;
 }
 
-/* The frames of the program's own handlers that are on the stack now hold the alternate stack of the time when they were
- * pushed, ours, and will bring it back when they return. Looks for them from `sp` on and writes as little as will do.
+/* The frames of the program's own handlers that are on the stack now hold the alternate stack of the time
+ * when they were pushed, ours, and will bring it back when they return. Looks for them from `sp` on and
+ * writes as little as will do.
  */
 static void mend_frames(uintptr_t sp)
 {
@@ -116,8 +119,9 @@ static void restore_stack(void)
         return;
     guard.our_stack = false;
     if (guard.context) {
-        /* The handler runs on it, where the kernel refuses a change. From Linux 6.12 on the return from the handler does
-         * not bring about one either: the frame's alternate stack is restored before its stack pointer.
+        /* The handler runs on it, where the kernel refuses a change. From Linux 6.12 on the return from the
+         * handler does not bring about one either: the frame's alternate stack is restored before its stack
+         * pointer.
          */
         void *elsewhere = (void *)guard.context->uc_mcontext.gregs[REG_RSP];
         guard.context->uc_stack = guard.program_stack;
@@ -228,17 +232,19 @@ void guard_block_all(void)
     set_handler(SIGNALS_ALL);
 }
 
-/* True if the session starts on the stack that the kernel made for the process; the random bytes that it passed lie there. */
+/* True if the session starts on the stack that the kernel made for the process; the random bytes that it
+ * passed lie there. */
 static bool on_main_stack(struct xfer_range stack)
 {
     uintptr_t there = getauxval(AT_RANDOM);
     return there >= stack.start && there < stack.end;
 }
 
-/* The handler must not run on the program's own stack, which may be that of a small coroutine when a call traps. A stack of the
- * program is used if it holds two frames and the handler beside what a handler of the program may have used; ours is not
- * put in place of one that a handler of the program would run on. Handlers that ask for an alternate stack where there is
- * none (CPython's) run on the ordinary one; ours would change that, and they need room for a frame there anyway.
+/* The handler must not run on the program's own stack, which may be that of a small coroutine when a call
+ * traps. A stack of the program is used if it holds two frames and the handler beside what a handler of the
+ * program may have used; ours is not put in place of one that a handler of the program would run on. Handlers
+ * that ask for an alternate stack where there is none (CPython's) run on the ordinary one; ours would change
+ * that, and they need room for a frame there anyway.
  */
 static enum refusal choose_stack(const struct signals_survey *survey, struct xfer_range stack)
 {
@@ -246,7 +252,8 @@ static enum refusal choose_stack(const struct signals_survey *survey, struct xfe
     if (!frame)
         frame = FRAME_DEFAULT;
     int rc = (int)XFER_SYS(SYS_sigaltstack, NULL, &guard.program_stack);
-    if (rc < 0 || guard.program_stack.ss_flags & SS_ONSTACK || (unsigned)guard.program_stack.ss_flags & SS_AUTODISARM)
+    if (rc < 0 || guard.program_stack.ss_flags & SS_ONSTACK ||
+        (unsigned)guard.program_stack.ss_flags & SS_AUTODISARM)
         return REFUSAL_ALT_STACK;
     guard.our_stack = false;
     if (guard.program_stack.ss_sp == our_stack) /* brought back by a frame that mend_frames() did not reach */

@@ -1,7 +1,8 @@
-/* The guard: every system call of the program raises SIGSYS before it takes effect (Syscall User Dispatch, Linux 5.11).
+/* The guard: every system call of the program raises SIGSYS before it takes effect (Syscall User Dispatch,
+ * Linux 5.11).
  *
- * It is armed only while a session is active or a promise is owed. Owner of the SIGSYS disposition, the alternate
- * signal stack and the dispatch setting of the process in that time, and of nothing else.
+ * It is armed only while a session is active or a promise is owed. Owner of the SIGSYS disposition, the
+ * alternate signal stack and the dispatch setting of the process in that time, and of nothing else.
  */
 #ifndef SHIM_GUARD_H
 #define SHIM_GUARD_H
@@ -17,7 +18,7 @@
 #define GUARD_FOREIGN (-2) /* a call by another convention than the native one (int $0x80) */
 
 struct guard_trap {
-    long number;        /* of the system call, or one of the above */
+    long number; /* of the system call, or one of the above */
     long argument[6];
 };
 
@@ -27,11 +28,12 @@ enum guard_verdict {
     GUARD_PASS,   /* the call runs, and the guard stays armed */
 };
 
-/* What happens to a trapped call. Runs in the handler, with the guard armed and the program's handlers blocked. */
+/* What happens to a trapped call. Runs in the handler, with the guard armed and the program's handlers
+ * blocked. */
 typedef enum guard_verdict guard_decide(const struct guard_trap *trap, long *result);
 
-/* Arms. `survey` holds the program's handlers, `stack` the memory of the stack it runs on. Returns REFUSAL_NONE, or why not,
- * with nothing changed. No handler may run.
+/* Arms. `survey` holds the program's handlers, `stack` the memory of the stack it runs on. Returns
+ * REFUSAL_NONE, or why not, with nothing changed. No handler may run.
  */
 enum refusal guard_arm(const struct signals_survey *survey, struct xfer_range stack, guard_decide *decide);
 
@@ -40,7 +42,8 @@ void guard_disarm(void);
 
 bool guard_is_armed(void);
 
-/* From now on the handler runs with all signals blocked: the program may get new handlers while the guard is armed. */
+/* From now on the handler runs with all signals blocked: the program may get new handlers while the guard is
+ * armed. */
 void guard_block_all(void);
 
 /* Makes the calls that arming and disarming make, without effect. For a throw-away process. */

@@ -17,7 +17,8 @@
 
 static __thread struct detect loop = {.in = -1, .out = -1};
 
-/* One load and one branch for everything that is not the usual case: switched off or not started yet, or a session is live. */
+/* One load and one branch for everything that is not the usual case: switched off or not started yet, or a
+ * session is live. */
 static inline bool usual(void)
 {
     return config.mode != CONFIG_OFF && !session_live;
@@ -51,7 +52,8 @@ static __attribute__((noinline)) void note_write(int fd, const void *buffer, ssi
         report_observed(loop.in, fd, (size_t)n);
 }
 
-static __attribute__((noinline)) ssize_t unusual_write(int fd, const void *buffer, size_t count, const void *site)
+static __attribute__((noinline)) ssize_t unusual_write(int fd, const void *buffer, size_t count,
+                                                       const void *site)
 {
     ssize_t n;
     if (config.mode == CONFIG_OFF)
@@ -113,8 +115,8 @@ EXPORT ssize_t __write(int fd, const void *buffer, size_t count)
     return hooked_write(fd, buffer, count, __builtin_return_address(0));
 }
 
-/* Watched for one thing only: a program that sandboxes itself is left alone for good. libc forwards four arguments of any
- * prctl too.
+/* Watched for one thing only: a program that sandboxes itself is left alone for good. libc forwards four
+ * arguments of any prctl too.
  */
 EXPORT int prctl(int option, ...)
 {

@@ -1,4 +1,5 @@
-/* Start and end of the library in a process. Neither makes a system call, unless a report has to be written. */
+/* Start and end of the library in a process. Neither makes a system call, unless a report has to be written.
+ */
 #include <errno.h>
 
 #include "config.h"

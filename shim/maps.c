@@ -266,6 +266,7 @@ enum refusal maps_examine(struct maps_query *query)
 
 struct xfer_range maps_memory(uintptr_t address)
 {
-    struct maps_query query = {.inode = {(ino_t)-1, (ino_t)-1}, .by_path = {-1, -1}, .buffer = {{address, 0}}};
+    struct maps_query query = {
+        .inode = {(ino_t)-1, (ino_t)-1}, .by_path = {-1, -1}, .buffer = {{address, 0}}};
     return maps_examine(&query) == REFUSAL_NONE ? query.buffer[0] : (struct xfer_range){0};
 }

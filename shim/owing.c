@@ -10,8 +10,8 @@
 #include "signals.h"
 #include "sys.h"
 
-/* Who owes, and to what, when the guard is not armed: after a fork the child has the bytes too, and must not write them; the
- * descriptor may be closed unseen, and its number go to another file.
+/* Who owes, and to what, when the guard is not armed: after a fork the child has the bytes too, and must not
+ * write them; the descriptor may be closed unseen, and its number go to another file.
  */
 static struct {
     int owner;
@@ -27,7 +27,8 @@ static bool still_owes(int fd)
            now.size >= unguarded.out.size;
 }
 
-/* True if the signal set at `address` in the program lacks SIGSYS. Read by the kernel: the address may be bad. */
+/* True if the signal set at `address` in the program lacks SIGSYS. Read by the kernel: the address may be
+ * bad. */
 static bool set_is_harmless(long address)
 {
     signals_mask set = SIGNALS_ALL;
@@ -36,8 +37,8 @@ static bool set_is_harmless(long address)
     return n == sizeof(set) && !(set & SIGNALS_BIT(SIGSYS));
 }
 
-/* Calls after which an armed guard could kill: they change handlers, masks or the alternate stack, or make another process or
- * thread; GUARD_FOREIGN cannot be made from the gate.
+/* Calls after which an armed guard could kill: they change handlers, masks or the alternate stack, or make
+ * another process or thread; GUARD_FOREIGN cannot be made from the gate.
  */
 static bool endangers_guard(const struct guard_trap *trap)
 {
@@ -118,7 +119,8 @@ enum guard_verdict owing_decide(struct xfer_stream *stream, const struct guard_t
         guard_disarm();
         return GUARD_RERUN;
     }
-    if (closes(trap, stream->out)) { /* like close(2) after a failed write-back: closed, and the error is told */
+    if (closes(trap,
+               stream->out)) { /* like close(2) after a failed write-back: closed, and the error is told */
         *result = XFER_SYS(trap->number, a[0], a[1], a[2]);
         if (*result >= 0)
             *result = stream->error;

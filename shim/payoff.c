@@ -1,23 +1,24 @@
 #include "payoff.h"
 
-/* A start must save three times what it costs: the loop may end early, and the costs vary that much with load. */
+/* A start must save three times what it costs: the loop may end early, and the costs vary that much with
+ * load. */
 #define WORTH 3
 
-/* Start, first fill, one trapped system call and end of a session, on Linux 6.18: 70 us in a process with 25 mappings, 290 us
- * with 325 (bench/). Not measured at run time: under load a start takes long for reasons that slow the plain loop as well,
- * and one such measurement would keep sessions away for ever.
+/* Start, first fill, one trapped system call and end of a session, on Linux 6.18: 70 us in a process with 25
+ * mappings, 290 us with 325 (bench/). Not measured at run time: under load a start takes long for reasons
+ * that slow the plain loop as well, and one such measurement would keep sessions away for ever.
  */
 #define COST_BASE 52000
 #define COST_OF_MAPPING 730
 #define MAPPINGS_USUAL 25
 
 struct row {
-    size_t chunk;     /* bytes */
-    uint64_t saving;  /* ns for one pair */
+    size_t chunk;    /* bytes */
+    uint64_t saving; /* ns for one pair */
 };
 
-/* (plain - shim) / pairs for a 256 MiB copy within ext4, warm, Linux 6.18: 512 B 1411 -> 148 ms, 4 KiB 452 -> 135 ms,
- * 16 KiB 212 -> 160 ms; 64 KiB gains nothing.
+/* (plain - shim) / pairs for a 256 MiB copy within ext4, warm, Linux 6.18: 512 B 1411 -> 148 ms, 4 KiB 452 ->
+ * 135 ms, 16 KiB 212 -> 160 ms; 64 KiB gains nothing.
  */
 static const struct row rows[] = {
     {512, 2400}, {4096, 4800}, {8192, 4500}, {16384, 3200}, {32768, 1500}, {65536, 0},

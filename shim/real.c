@@ -40,8 +40,8 @@ void real_find(void)
         atomic_store(&real_read_next, read_next);
 }
 
-/* Looked up at the first call: few programs make one, and each look-up at the start costs all of them microseconds. Before the
- * constructor not at all, see real_find().
+/* Looked up at the first call: few programs make one, and each look-up at the start costs all of them
+ * microseconds. Before the constructor not at all, see real_find().
  */
 int real_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {

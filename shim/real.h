@@ -1,4 +1,5 @@
-/* The functions behind ours: the next ones in the search order, libc's or those of a library preloaded after this one. */
+/* The functions behind ours: the next ones in the search order, libc's or those of a library preloaded after
+ * this one. */
 #ifndef SHIM_REAL_H
 #define SHIM_REAL_H
 
@@ -12,8 +13,8 @@ typedef ssize_t real_write_function(int fd, const void *buffer, size_t count);
 extern real_read_function *_Atomic real_read_next;
 extern real_write_function *_Atomic real_write_next;
 
-/* Finds them. Before that, the calls go to the kernel by way of the gate: constructors of other libraries may run
- * earlier than ours, and dlsym may allocate, which an allocator that is just starting would not survive.
+/* Finds them. Before that, the calls go to the kernel by way of the gate: constructors of other libraries may
+ * run earlier than ours, and dlsym may allocate, which an allocator that is just starting would not survive.
  */
 void real_find(void);
 

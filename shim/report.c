@@ -1,5 +1,6 @@
 #include "report.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,7 +19,8 @@
 #define LOOPS 64
 #define PATH_SIZE 512
 
-/* The whole report: LOOPS lines of two paths and under 400 bytes of names and numbers, every path byte escaped. */
+/* The whole report: LOOPS lines of two paths and under 400 bytes of names and numbers, every path byte
+ * escaped. */
 #define REPORT_SIZE (LOOPS * (12 * PATH_SIZE + 400) + 8192)
 
 struct record {
@@ -75,8 +77,8 @@ static void path_of(int fd, char *path)
     path[n > 0 ? n : 0] = '\0';
 }
 
-/* A child of fork begins with its parent's figures, which are not its own; the kernel wipes this page for it. A child that shares
- * our memory changes nothing.
+/* A child of fork begins with its parent's figures, which are not its own; the kernel wipes this page for it.
+ * A child that shares our memory changes nothing.
  */
 static volatile char wiped_on_fork[4096] __attribute__((aligned(4096)));
 static bool marked;
@@ -114,13 +116,13 @@ static struct record *find(int in, int out, uint64_t chunk)
     }
     if (used == LOOPS) {
         struct record *last = &records[LOOPS - 1];
-        strcpy(last->in, "(others)");
-        strcpy(last->out, "(others)");
+        strlcpy(last->in, "(others)", sizeof(last->in));
+        strlcpy(last->out, "(others)", sizeof(last->out));
         return last;
     }
     struct record *r = &records[used++];
-    strcpy(r->in, in_path);
-    strcpy(r->out, out_path);
+    strlcpy(r->in, in_path, sizeof(r->in));
+    strlcpy(r->out, out_path, sizeof(r->out));
     return r;
 }
 

@@ -14,13 +14,15 @@ bool report_wanted(void);
 /* A session on in and out starts. The guard is not armed yet. No handler may run. */
 void report_start(int in, int out, size_t chunk);
 
-/* It is over. `call` is the system call that ended it, -1: none; `chunk` the size of its writes in bytes. Any context. */
+/* It is over. `call` is the system call that ended it, -1: none; `chunk` the size of its writes in bytes. Any
+ * context. */
 void report_end(const struct xfer_stream *stream, size_t chunk, long call);
 
 /* A session was refused. Any context. */
 void report_refusal(enum refusal why);
 
-/* In observe mode: a session would have started on this loop. The loop's later calls are counted by report_observed(). */
+/* In observe mode: a session would have started on this loop. The loop's later calls are counted by
+ * report_observed(). */
 void report_would_start(int in, int out, size_t chunk);
 void report_observed(int in, int out, size_t bytes);
 

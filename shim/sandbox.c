@@ -74,7 +74,8 @@ static void try_calls(void)
     XFER_SYS(SYS_ioctl, fd, BLKGETSIZE64, limit);
     XFER_SYS(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, limit);
     XFER_SYS(SYS_process_vm_readv, sys_getpid(), NULL, 0, NULL, 0, 0);
-    sys_pread(fd, &byte, CONFIG_BUFFER_LIMIT, BEYOND_ANY_FILE); /* filters can look at sizes; nothing is there to be read */
+    sys_pread(fd, &byte, CONFIG_BUFFER_LIMIT,
+              BEYOND_ANY_FILE); /* filters can look at sizes; nothing is there to be read */
     XFER_SYS(SYS_prlimit64, 0, 1 /* RLIMIT_FSIZE */, NULL, limit);
     XFER_SYS(SYS_unshare, CLONE_VM);
     struct signals_survey survey;
@@ -105,8 +106,8 @@ static bool child_lives(void)
     return status == 0;
 }
 
-/* The trial needs a process, and a filter may kill for that too. It does not if the parent runs under the same filters, for
- * it made this process.
+/* The trial needs a process, and a filter may kill for that too. It does not if the parent runs under the
+ * same filters, for it made this process.
  */
 static bool parent_has_filters(long filters)
 {
@@ -126,8 +127,8 @@ static enum refusal examine(void)
     return tried ? REFUSAL_NONE : REFUSAL_SECCOMP;
 }
 
-/* The signals are blocked for it: a handler that copies too would come in here, and one that jumps out would leave a
- * descriptor behind. No filter under which programs run forbids rt_sigprocmask.
+/* The signals are blocked for it: a handler that copies too would come in here, and one that jumps out would
+ * leave a descriptor behind. No filter under which programs run forbids rt_sigprocmask.
  */
 enum refusal sandbox_check(void)
 {

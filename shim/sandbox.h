@@ -10,9 +10,10 @@
 void sandbox_entered(void);
 bool sandbox_is_entered(void);
 
-/* REFUSAL_SECCOMP if an inherited filter might kill for one of our calls. The first call finds out, by reading a file and, where
- * there is a filter at all, with a child process; later ones remember. REFUSAL_NO_DESCRIPTOR or REFUSAL_NO_MAPS if the
- * file cannot be read. To be asked before any other call of ours is made. Any context.
+/* REFUSAL_SECCOMP if an inherited filter might kill for one of our calls. The first call finds out, by
+ * reading a file and, where there is a filter at all, with a child process; later ones remember.
+ * REFUSAL_NO_DESCRIPTOR or REFUSAL_NO_MAPS if the file cannot be read. To be asked before any other call of
+ * ours is made. Any context.
  */
 enum refusal sandbox_check(void);
 

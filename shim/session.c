@@ -15,8 +15,8 @@
 #include "stream.h"
 #include "sys.h"
 
-/* A full window, and what it keeps of the last calls: delivered and unwritten bytes, and twice the largest call for
- * finding a lag.
+/* A full window, and what it keeps of the last calls: delivered and unwritten bytes, and twice the largest
+ * call for finding a lag.
  */
 #define WINDOW_SIZE (CONFIG_BUFFER_LIMIT + 4 * CONFIG_CHUNK_LARGE)
 
@@ -24,15 +24,16 @@ static unsigned char window[WINDOW_SIZE] __attribute__((aligned(4096)));
 static struct xfer_stream stream;
 static struct {
     signals_mask handled;
-    size_t chunk;          /* bytes that the loop's calls move at the start */
-    struct detect *loop;   /* of the thread that has the session */
-    bool never_again;      /* somebody moved our source's offset behind our back */
+    size_t chunk;           /* bytes that the loop's calls move at the start */
+    struct detect *loop;    /* of the thread that has the session */
+    bool never_again;       /* somebody moved our source's offset behind our back */
     volatile bool changing; /* the stream is in the middle of a slow call */
 } session;
 
 volatile bool session_live;
 
-/* Blocks what has a handler; everything else keeps its default action, so that ^C still ends a write that hangs. */
+/* Blocks what has a handler; everything else keeps its default action, so that ^C still ends a write that
+ * hangs. */
 static signals_mask hold_handlers(void)
 {
     return session.handled ? signals_block(session.handled) : 0;
@@ -97,7 +98,8 @@ static enum guard_verdict trapped(const struct guard_trap *trap, long *result)
 }
 
 /* The slow half of a call: `fd` decides whether it is one of the session's at all. */
-static bool slow(int fd, int own, ssize_t (*call)(void *buffer, size_t count), void *buffer, size_t count, ssize_t *result)
+static bool slow(int fd, int own, ssize_t (*call)(void *buffer, size_t count), void *buffer, size_t count,
+                 ssize_t *result)
 {
     ssize_t n = XFER_STREAM_END;
     signals_mask before = hold_handlers();
@@ -187,7 +189,8 @@ static enum refusal start(struct check *check, struct detect *loop, const struct
     session.handled = survey->handled;
     session.chunk = loop->read_got < loop->write_size ? loop->read_got : loop->write_size;
     session.loop = loop;
-    xfer_clock_ms(); /* if the vDSO has to ask the kernel, the guard sees it now, while SIGSYS is not blocked */
+    xfer_clock_ms(); /* if the vDSO has to ask the kernel, the guard sees it now, while SIGSYS is not blocked
+                      */
     open_stream(check, loop);
     session_live = true;
     return REFUSAL_NONE;

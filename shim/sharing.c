@@ -17,12 +17,14 @@ static bool same(int own, int pid, int fd, int other)
     return XFER_SYS(SYS_kcmp, own, pid, KCMP_FILE, fd, other) == 0;
 }
 
-/* The descriptor's file, to be compared with our own standard descriptors: a kcmp costs as much as five fstats. */
+/* The descriptor's file, to be compared with our own standard descriptors: a kcmp costs as much as five
+ * fstats. */
 struct end {
     int fd;
     dev_t device;
     ino_t inode;
-    bool standard[3]; /* our own descriptor of this number is the same file: the program may have duplicated it */
+    bool standard[3]; /* our own descriptor of this number is the same file: the program may have duplicated
+                         it */
 };
 
 static void look(struct end *end, int fd)
@@ -31,7 +33,8 @@ static void look(struct end *end, int fd)
     XFER_SYS(SYS_fstat, fd, &st);
     *end = (struct end){.fd = fd, .device = st.st_dev, .inode = st.st_ino};
     for (int i = 0; i <= 2; i++)
-        end->standard[i] = i != fd && XFER_SYS(SYS_fstat, i, &own) == 0 && own.st_dev == st.st_dev && own.st_ino == st.st_ino;
+        end->standard[i] = i != fd && XFER_SYS(SYS_fstat, i, &own) == 0 && own.st_dev == st.st_dev &&
+                           own.st_ino == st.st_ino;
 }
 
 static bool has(int own, int pid, const struct end *end)

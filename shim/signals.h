@@ -21,16 +21,16 @@ struct signals_action {
 };
 
 struct signals_survey {
-    signals_mask handled;   /* signals with a handler */
-    signals_mask blocked;   /* by the program, to be filled in by the caller */
+    signals_mask handled; /* signals with a handler */
+    signals_mask blocked; /* by the program, to be filled in by the caller */
     bool sigsys_default;
-    bool sigsys_masked;     /* by some handler's mask */
-    bool on_alt_stack;      /* some handler asks for the alternate stack */
-    bool unmasked;          /* some handler runs with its own signal unblocked (SA_NODEFER) */
+    bool sigsys_masked; /* by some handler's mask */
+    bool on_alt_stack;  /* some handler asks for the alternate stack */
+    bool unmasked;      /* some handler runs with its own signal unblocked (SA_NODEFER) */
 };
 
-/* Looks at all dispositions (62 calls, about 4 us). Any context; handlers should be blocked, or they may change what is
- * being looked at.
+/* Looks at all dispositions (62 calls, about 4 us). Any context; handlers should be blocked, or they may
+ * change what is being looked at.
  */
 void signals_survey(struct signals_survey *survey);
 
