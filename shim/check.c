@@ -37,13 +37,16 @@ uint64_t check_free_least(void)
     return larger(FREE_LEAST, XFER_STREAM_MARGIN_WINDOWS * config.buffer_max);
 }
 
-enum refusal check_worth(struct check *check, const struct detect *loop)
+enum refusal check_loop(const struct detect *loop)
 {
     size_t chunk = larger(loop->read_asked, loop->write_size);
     if (chunk >= CONFIG_CHUNK_LARGE || chunk > config.buffer_max)
         return REFUSAL_CHUNK_LARGE;
-    if (!config.engine_write)
-        return REFUSAL_ENGINE_OFF;
+    return config.engine_write ? REFUSAL_NONE : REFUSAL_ENGINE_OFF;
+}
+
+enum refusal check_worth(struct check *check, const struct detect *loop)
+{
     if (xfer_endpoint_look(&check->in, loop->in) < 0)
         return REFUSAL_SOURCE_KIND;
     if (xfer_endpoint_look(&check->out, loop->out) < 0 || !S_ISREG(check->out.mode))

@@ -17,6 +17,9 @@ struct check {
     struct xfer_range buffer[2], stack; /* provable memory around the loop's buffers and the stack */
 };
 
+/* What can be said without a system call: sizes of the calls, configuration. Any context. */
+enum refusal check_loop(const struct detect *loop);
+
 /* The cheap half: kinds, sizes, pay-off; under 1 us, ordinary calls only. Changes nothing, any context. */
 enum refusal check_worth(struct check *check, const struct detect *loop);
 

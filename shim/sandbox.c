@@ -134,13 +134,14 @@ enum refusal sandbox_check(void)
 {
     static enum refusal verdict;
     static volatile bool known;
+    if (known)
+        return verdict;
+    signals_mask before = signals_block(SIGNALS_ALL);
+    // cppcheck-suppress knownConditionTrueFalse ; a handler may have come between
     if (!known) {
-        signals_mask before = signals_block(SIGNALS_ALL);
-        if (!known) {
-            verdict = examine();
-            known = verdict != REFUSAL_NO_DESCRIPTOR;
-        }
-        signals_set(before);
+        verdict = examine();
+        known = verdict != REFUSAL_NO_DESCRIPTOR;
     }
+    signals_set(before);
     return verdict;
 }

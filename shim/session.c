@@ -236,7 +236,7 @@ void session_end(void)
 void session_consider(struct detect *loop)
 {
     struct check check;
-    enum refusal refused = REFUSAL_NONE;
+    enum refusal refused = check_loop(loop);
     check.left = 0;
     if (session_live)
         return;
@@ -244,7 +244,7 @@ void session_consider(struct detect *loop)
         refused = REFUSAL_SANDBOXED;
     else if (session.never_again)
         refused = REFUSAL_SHARED_OFFSET;
-    else
+    if (refused == REFUSAL_NONE)
         refused = sandbox_check();
     if (refused == REFUSAL_NONE)
         refused = check_worth(&check, loop);

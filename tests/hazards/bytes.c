@@ -1,6 +1,7 @@
 /* A7, A9, A10, A11, A17, A20, A21: the bytes that reach the destination, and where. */
 #include "support.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -198,6 +199,38 @@ Test(hazard_a, C3_direct_ends_are_left_alone)
     assert_stays_out(outcome, "dest-flags");
     outcome = copies(ARGS(victim("copy"), "4096", "direct-in"), page_sized);
     assert_stays_out(outcome, "source-flags");
+}
+
+/* -- A5: an error in the middle -- */
+
+enum { LIMIT = 9000123 };
+
+static void limit_file_size(void *unused)
+{
+    (void)unused;
+    /* Without the signal's death: then write says EFBIG, after one short count. */
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){LIMIT, LIMIT});
+}
+
+static void old_and_longer(const char *directory, void *unused)
+{
+    (void)unused;
+    make_random(text("%s/in", directory), 10, 12000000);
+    make_random(text("%s/out", directory), 11, 13000000);
+}
+
+Test(hazard_a, A5_limit_reached_in_a_longer_destination)
+{
+    for (int i = 2; i < CHUNKS; i++) {
+        struct run copy = {.args = ARGS(victim("copy"), text("%zu", chunks[i]), "keep", "seek=777"),
+                           .child = limit_file_size};
+        struct outcome outcome = run_both(&copy, old_and_longer, NULL);
+        cr_assert(outcome.status == 0, "%s", outcome.err);
+        assert_sessions(outcome);
+        /* One short count or one error, at the exact byte; behind it the old bytes. */
+        cr_expect_not_null(strstr(outcome.out, "write: "), "%s", outcome.out);
+    }
 }
 
 /* -- sparse and large files -- */

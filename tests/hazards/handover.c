@@ -75,6 +75,7 @@ static void hands_over_once(const char *how, size_t chunk, long pairs)
     char *name = text("%s %zu %ld", how, chunk, pairs);
     cr_assert(plain.outcome.status == shim.outcome.status, "%s: exit %d, plain %d", name,
               exit_code(shim.outcome.status), exit_code(plain.outcome.status));
+    cr_assert_str_eq(shim.outcome.err, plain.outcome.err, "%s: %s", name, shim.outcome.err);
     cr_assert(plain.in_at == shim.in_at, "%s: source at %ld, plain %ld", name, (long)shim.in_at,
               (long)plain.in_at);
     cr_assert(plain.out_at == shim.out_at, "%s: destination at %ld, plain %ld", name, (long)shim.out_at,

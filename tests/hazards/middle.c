@@ -142,12 +142,13 @@ static const char *const settings[][3] = {
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
 /* All of the above in random order, at random places. */
-static void any_order(unsigned first, unsigned last)
+static void any_order(const char *base, unsigned first, unsigned last)
 {
     for (unsigned seed = first; seed <= last; seed++) {
         size_t chunk = chunks[seed % CHUNKS];
         struct run middle = {.args = ARGS(victim("middle"), text("any-%u", seed), text("%zu", chunk)),
-                             .env = settings[seed % SETTINGS]};
+                             .env = settings[seed % SETTINGS],
+                             .base = base};
         struct outcome outcome = run_both(&middle, prepare, &chunk);
         cr_assert(outcome.status == 0, "seed %u: exit %d: %s", seed, exit_code(outcome.status), outcome.err);
         /* A window of 4 KiB is too small for most pieces; 20 KiB are seldom moved in a row here. */
@@ -159,10 +160,30 @@ static void any_order(unsigned first, unsigned last)
 
 Test(hazard_a, A13_any_order_1)
 {
-    any_order(1, 40);
+    any_order(NULL, 1, 40);
 }
 
 Test(hazard_a, A13_any_order_2)
 {
-    any_order(41, 80);
+    any_order(NULL, 41, 80);
+}
+
+Test(hazard_a, A13_any_order_on_xfs)
+{
+    any_order(mount_fresh("xfs", 512u << 20), 100, 114);
+}
+
+Test(hazard_a, A13_any_order_on_btrfs)
+{
+    any_order(mount_fresh("btrfs", 512u << 20), 120, 134);
+}
+
+Test(hazard_a, A13_any_order_on_tmpfs)
+{
+    any_order(mount_fresh("tmpfs", 512u << 20), 140, 154);
+}
+
+Test(hazard_a, A13_any_order_on_overlay)
+{
+    any_order(mount_fresh("overlay", 512u << 20), 160, 174);
 }

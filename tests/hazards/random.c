@@ -10,12 +10,12 @@
 
 static void seeds(const char *mode, int from, int to)
 {
-    static const char *const windows[] = {"XFERSHIM_BUFFER_MAX", "XFERSHIM_BUFFER_MAX=16K",
-                                          "XFERSHIM_BUFFER=256K"};
+    static const char *const settings[] = {"XFERSHIM", "XFERSHIM_BUFFER_MAX=16K", "XFERSHIM_BUFFER=256K",
+                                           "XFERSHIM=observe"};
     int64_t sessions = 0;
     for (int seed = from; seed < to; seed++) {
         struct run what = {.args = ARGS(victim("c2_random_calls"), text("%d", seed), "400", mode),
-                           .env = ARGS(windows[seed % 3])};
+                           .env = ARGS(settings[seed % 4])};
         struct outcome outcome = run_both(&what, NULL, NULL);
         cr_assert(outcome.status == 0, "seed %d: exit %d; %s", seed, exit_code(outcome.status), outcome.err);
         sessions += outcome.report.sessions;

@@ -75,7 +75,7 @@ static struct trace *trace_of(const char *const *args, const char *setting, bool
 {
     if (!find_program("strace"))
         cr_skip_test("strace is not installed");
-    const char *directory = scratch_dir(shim ? "shim" : "plain");
+    const char *directory = scratch_dir("traced");
     const char *command[40] = {"strace", "-ff", "-qq", "-s", "64", "-o", text("%s/trace", directory)};
     int count = 7;
     if (shim) {

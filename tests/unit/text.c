@@ -124,6 +124,13 @@ Test(files, C5_nothing_stays_open_in_any_case)
     cr_expect(files_read(scratch_path("none"), bytes, sizeof(bytes)) == -ENOENT);
 }
 
+Test(files, C5_what_is_open_for_a_moment_does_not_survive_an_exec)
+{
+    int fd = files_open("/dev/null");
+    cr_assert(fd > 2);
+    cr_expect(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+}
+
 Test(files, B11_with_0_to_2_closed_nothing_of_ours_takes_their_numbers)
 {
     int kept[3];
