@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "calls.h"
 #include "config.h"
@@ -319,6 +321,16 @@ static void expand_path(struct text *text, const char *path)
     }
 }
 
+/* A write past RLIMIT_FSIZE would send SIGXFSZ to the program. */
+static bool fits(int fd, size_t length)
+{
+    struct rlimit limit;
+    struct stat st;
+    if (XFER_SYS(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0 || XFER_SYS(SYS_fstat, fd, &st) < 0)
+        return false;
+    return limit.rlim_cur >= (rlim_t)st.st_size + length;
+}
+
 void report_write(void)
 {
     static char room[REPORT_SIZE], path[PATH_MAX];
@@ -334,6 +346,7 @@ void report_write(void)
     int fd = files_above_standard((int)XFER_SYS(SYS_openat, AT_FDCWD, path, flags, 0666));
     if (fd < 0)
         return;
-    sys_write(fd, text.bytes, text.length);
+    if (fits(fd, text.length))
+        sys_write(fd, text.bytes, text.length);
     sys_close(fd);
 }

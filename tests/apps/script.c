@@ -61,7 +61,7 @@ PYTHON(os_read_write_512, OS_OPEN(MID) "while b := os.read(i, 512): assert os.wr
 PYTHON(readinto, "b = bytearray(4096); v = memoryview(b)\nwith open(SRC, 'rb', 0) as i, open('out', 'wb', 0) as o:\n"
        " while n := i.readinto(b): o.write(v[:n])", .busy = PYTHON_NAME)
 PYTHON(copyfile, "shutil.copyfile(SRC, 'out'); shutil.copy2(MID, 'two')\nshutil._USE_CP_SENDFILE = False\n"
-       "shutil.copyfile(SRC, 'three'); shutil.copytree(TREE, 'tree', symlinks=True)")
+       "shutil.copyfile(SRC, 'three'); shutil.copytree(TREE, 'tree', symlinks=True)", .quick = true)
 PYTHON(lines, "with open(TEXT) as i, open('out', 'w') as o:\n for l in i: o.write(l.replace('abc', 'ABCD'))")
 PYTHON(same_lines, "with open(TEXT, newline='') as i, open('out', 'w', newline='') as o:\n for l in i: o.write(l)")
 PYTHON(seek_and_tell, OS_OPEN(MID)
@@ -110,7 +110,7 @@ TCL(fcopy_by_size, "while {![eof $i]} { fcopy $i $o -size 100000 }; close $o; pu
 TCL(read_puts, "while {[string length [set b [read $i 4096]]]} { puts -nonewline $o $b }; close $o")
 TCL(unbuffered, "fconfigure $i -buffersize 1000; fconfigure $o -buffering none\n"
     "while {[string length [set b [read $i 1000]]]} { puts -nonewline $o $b; if {[tell $o] > 4000000} break }; puts [tell $i]")
-TCL(file_copy, "close $o; file copy -force $env(SRC) out; file copy $env(TREE) tree")
+TCL(file_copy, "close $o; file copy -force $env(SRC) out; file copy $env(TREE) tree", .quick = true)
 
 #define BASH(name, script, ...) \
 	ROW(bash, name, .needs = "bash", .command = "cat >script <<'END'\n" script "\nEND\nbash script", __VA_ARGS__)

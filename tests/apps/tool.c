@@ -8,7 +8,7 @@ TOOL(cat_numbers, "cat", "cat -n $TEXT >out; cat -A $MID >two")
 TOOL(cat_to_a_pipe, "cat", "cat $SRC | cat | cat >out")
 TOOL(cat_onto_itself, "cat", "cp $MID out; cat out >>out", .exit = 1)
 TOOL(split_bytes, "split", "split -b 1000000 $SRC part-")
-TOOL(split_bytes_small, "split", "split -a 4 -b 5000 $TEXT part-")
+TOOL(split_bytes_small, "split", "split -a 4 -b 5000 $TEXT part-", .quick = true)
 TOOL(split_lines, "split", "split -l 1000 $TEXT part-")
 TOOL(split_line_bytes, "split", "split -C 10000 $TEXT part-")
 TOOL(split_number, "split", "split -n 7 $SRC part-; split -n r/3 $TEXT round-; split -n l/4 $TEXT line-")
@@ -19,10 +19,10 @@ TOOL(head_then_the_rest, "head", "{ head -c 1234567; cat; } <$SRC >out; { head -
 TOOL(tail, "tail", "tail -c 10000000 $SRC >out; tail -c +1000 $MID >two; tail -n 1000 $TEXT >three; tail -n +9 $TEXT >four")
 TOOL(tee, "tee", "tee one two <$SRC >out; tee -a one <$MID >/dev/null")
 TOOL(tee_behind_a_pipe, "tee", "cat $SRC | tee one | cat >out")
-TOOL(cp, "cp", "cp $SRC out; cp --reflink=never --sparse=always $MID two; cp -a $TREE tree", .times = false)
-TOOL(cp_tree_keeping_times, "cp", "cp -a $TREE tree", .times = true)
+TOOL(cp, "cp", "cp $SRC out; cp --reflink=never --sparse=always $MID two")
+TOOL(cp_tree_keeping_times, "cp", "cp -a $TREE tree", .times = true, .quick = true)
 TOOL(install, "install", "install -m 751 $SRC out; install -p -m 600 $MID two; install -D -T $TEXT a/b/three")
-TOOL(mv_across_file_systems, "mv", "other=$(mktemp -d /dev/shm/row.XXXXXX); cp $SRC one; cp -a $TREE tree;"
+TOOL(mv_across_file_systems, "mv", "other=$(mktemp -d /dev/shm/row.XXXXXX); cp $SRC one; cp -a $TREE/folder\\ 1 tree;"
                                    "mv one tree $other; ls -R $other | sed s,$other,other,; mv $other/* .; rmdir $other")
 TOOL(cmp, "cmp", "cp $SRC out; cmp $SRC out; printf X | dd of=out bs=1 seek=9999999 conv=notrunc status=none;"
                  "cmp -l $SRC out || :; cmp $MID - <$MID")
@@ -44,7 +44,7 @@ TOOL(truncate_and_shred, "shred", "cp $MID out; shred -n 0 -z -s 3000001 out; tr
 TOOL(gzip, "gzip", "gzip -1 -n -c <$MID >out.gz; gzip -dc out.gz >out; cp $TEXT two; gzip -n two; gunzip two.gz;"
                    "zcat out.gz | cmp - $MID")
 TOOL(gzip_stored_twice, "gzip", "gzip -1 -n -c $TEXT >out.gz; gzip -1 -n -c $MID >>out.gz; gunzip out.gz")
-TOOL(xz, "xz", "xz -0 -T1 -c <$TEXT >out.xz; xz -dc out.xz >out; cp $TEXT two; xz -0 -T1 two; unxz two.xz")
+TOOL(xz, "xz", "xz -0 -T1 -c <$TEXT >out.xz; xz -dc out.xz >out; cp $TEXT two; xz -0 -T1 two; unxz two.xz", .quick = true)
 TOOL(bzip2, "bzip2", "bzip2 -1 -c <$TEXT >out.bz2; bzip2 -dc out.bz2 >out")
 TOOL(zstd, "zstd", "zstd -q -1 -c --single-thread <$MID >out.zst; zstd -q -dc out.zst >out")
 TOOL(lz4, "lz4", "lz4 -q -1 -c <$MID >out.lz4; lz4 -q -dc out.lz4 >out")
@@ -70,13 +70,13 @@ BUSYBOX(dd, "busybox dd if=$SRC of=out bs=512 2>/dev/null; busybox dd if=$SRC of
 BUSYBOX(dd_conversions, "busybox dd if=$MID of=out bs=512 conv=swab 2>/dev/null; busybox dd if=$MID of=two bs=1000 conv=sync"
                         " 2>/dev/null; busybox dd if=$MID of=three ibs=512 obs=4096 2>/dev/null;"
                         "busybox dd if=$MID of=three bs=512 conv=notrunc 2>/dev/null")
-BUSYBOX(cp, "busybox cp $SRC out; busybox cp -a $TREE tree")
+BUSYBOX(cp, "busybox cp $SRC out; busybox cp -a $TREE tree", .quick = true)
 BUSYBOX(cat, "busybox cat $SRC >out; busybox cat <$MID >>out; busybox cat $MID | busybox cat >three")
 BUSYBOX(tar, "busybox tar cf archive -C ${SRC%/*} SRC TEXT; mkdir got; busybox tar xf archive -C got")
 BUSYBOX(tar_tree, "busybox tar cf archive -C $TREE .; mkdir got;"
-                  "busybox tar xf archive -C got; find got -type f | wc -l")
+                  "busybox tar xf archive -C got; find got -type f | wc -l", .quick = true)
 BUSYBOX(cpio, "(cd $TREE; find . | sort) >list; (cd $TREE; busybox cpio -o -H newc 2>/dev/null) <list >archive; mkdir got; cd got;"
-              "busybox cpio -idm <../archive 2>/dev/null")
+              "busybox cpio -idm <../archive 2>/dev/null", .quick = true)
 BUSYBOX(head, "busybox head -c 5000000 $SRC >out; busybox head -n 500 $TEXT >two; { busybox head -c 999999; cat; } <$MID >three")
 BUSYBOX(tee, "busybox tee one two <$SRC >out")
 BUSYBOX(gzip, "busybox gzip -c <$MID | busybox gunzip -c >out; busybox tail -c 100000 $MID >two; busybox md5sum <$SRC")
@@ -86,10 +86,10 @@ BUSYBOX(mv_across_file_systems, "other=$(mktemp -d /dev/shm/row.XXXXXX); cp $MID
                                 "busybox mv $other/two .; rmdir $other")
 
 #define REPOSITORY \
-	"git init -q -b main work; cp -r $TREE/folder\\ 1* work/; cp $MID work/big; cp $TEXT work/text; cd work; git add -A;" \
+	"git init -q -b main work; cp -r $TREE/folder\\ 1 $TREE/folder\\ 13 work/; cp $MID work/big; cp $TEXT work/text; cd work; git add -A;" \
 	"git commit -q -m one; sed -i s/abc/ABC/ text; git rm -rq 'folder 13'; git commit -qam two; cd ..;"
 #define WITHOUT_INDEX "rm -f */index */.git/index; rm -rf */logs */.git/logs; "
-#define GIT(name, line, ...) ROW(git, name, .needs = "git", .command = REPOSITORY line WITHOUT_INDEX, __VA_ARGS__)
+#define GIT(name, line, ...) ROW(git, name, .needs = "git", .command = REPOSITORY line WITHOUT_INDEX, .quick = true, __VA_ARGS__)
 
 GIT(clone_by_copying, "git clone -q --no-hardlinks work two; git -C two fsck --strict; git -C two rev-parse HEAD HEAD^{tree};")
 GIT(clone_by_packing, "git -c pack.threads=1 clone -q --no-local work two; git -C two fsck; git -C two status --short;"

@@ -36,7 +36,7 @@
 /* The sizes that the library's margins are about: one far below 64 MiB, one just above, for tmpfs. */
 static const struct {
     const char *name, *options;
-} small_systems[] = {{"tiny", "size=128k"}, {"tight", "size=65700k,nr_inodes=50"}};
+} small_systems[] = {{"tiny", "size=128k"}, {"tight", "size=65560k,nr_inodes=50"}};
 #define SMALL_SYSTEMS 2
 
 static struct {
@@ -158,8 +158,12 @@ static void set_environment(uint64_t seed)
 {
     char size[16];
     setenv("LD_PRELOAD", options.library, 1);
-    setenv("XFERSHIM_THRESHOLD", "1", 1);
     setenv("XFERSHIM_REPORT", path("report.json", NULL), 1);
+    if (seed % 32 == 31) /* the rule for when a session pays, which few programs here meet */
+        return;
+    setenv("XFERSHIM_THRESHOLD", "1", 1);
+    if (seed % 64 == 1)
+        setenv("XFERSHIM", "observe", 1);
     if (seed % 4 < 2)
         return;
     setenv("XFERSHIM_BUFFER", "4K", 1);

@@ -385,7 +385,9 @@ static int execute_none_left(int index, const int *a)
 
 static void generate_limit(struct draw *draw, int *a)
 {
-    a[0] = draw_chance(draw, 30) ? -1 : draw_between(draw, 1, draw_chance(draw, 50) ? 300000 : 100000);
+    a[0] = draw_chance(draw, 30)   ? -1
+           : draw_chance(draw, 50) ? draw_between(draw, 1, 300000)
+                                   : draw_between(draw, 66000, 100000);
 }
 
 static int execute_limit(int index, const int *a)

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <ucontext.h>
@@ -143,6 +145,22 @@ static int execute_raise(int index, const int *a)
     else
         raise(number);
     say(" raised\n");
+    return index + 1;
+}
+
+static void generate_privileges(struct draw *draw, int *a)
+{
+    a[0] = draw_below(draw, 2);
+}
+
+/* From here on a library had better make no call that the program does not make. */
+static int execute_privileges(int index, const int *a)
+{
+    if (a[0])
+        say_result("prctl", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    else
+        say_result("prctl", syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    say("\n");
     return index + 1;
 }
 
@@ -302,6 +320,7 @@ static const struct operation operations[] = {
      generate_handler, execute_handler},
     {"raise", 45, "signal %d (does %d source %d destination %d count %d pairs %d flags %#x)", generate_raise,
      execute_raise},
+    {"privileges", 2, "by libc %d", generate_privileges, execute_privileges},
     {"mask", 10, "how %d set %d", generate_mask, execute_mask},
     {"timer", 16, "after %d us, action %d count %d pairs %d flags %d", generate_timer, execute_timer},
     {"spin", 1, "%d ms", generate_spin, execute_spin},

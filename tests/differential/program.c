@@ -122,6 +122,8 @@ void program_make(uint64_t seed)
         op->kind->generate(&draw, op->a);
         if (i < OPENED) {
             op->a[0] = op->a[1] = i;
+            if (i == OPENED - 1 && draw_chance(&draw, 40))
+                op->a[1] = FILES - 1;
             if (i < SLOT_DESTINATIONS)
                 op->a[2] = 0;
             else if (i < OPENED - 1)

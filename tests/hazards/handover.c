@@ -198,7 +198,7 @@ Test(hazard_a, A23_killed_and_another_goes_on)
 
 /* -- two who drain one description -- */
 
-enum { BLOCK = 512, BLOCKS = 8000 };
+enum { BLOCK = 512, BLOCKS = 20000 };
 
 static void numbered_blocks(const char *path)
 {
@@ -222,12 +222,13 @@ static void count_blocks(const char *path, unsigned char *seen)
     }
 }
 
-static void drained_once(const char *where)
+static void drained_once(const char *where, const char *setting)
 {
     for (int round = 0; round < 5; round++) {
         struct run shell = {.args = ARGS("sh", "-c",
                                          "exec 5<in; \"$0\" one \"$1\" <&5 & \"$0\" two \"$1\" <&5 & wait",
                                          victim("drain"), where),
+                            .env = ARGS(setting),
                             .shim = true,
                             .cwd = scratch_dir("drained")};
         numbered_blocks(text("%s/in", shell.cwd));
@@ -244,10 +245,16 @@ static void drained_once(const char *where)
 
 Test(hazard_a, A2_two_readers_of_one_description_with_a_call_after_each_write)
 {
-    drained_once("after");
+    drained_once("after", "XFERSHIM_THRESHOLD=1");
 }
 
 Test(hazard_a, A2_two_readers_of_one_description_with_a_call_before_each_write)
 {
-    drained_once("before");
+    drained_once("before", "XFERSHIM_THRESHOLD=1");
+}
+
+Test(hazard_a, A2_two_readers_of_one_description_without_other_calls)
+{
+    drained_once("none", "XFERSHIM_THRESHOLD=1");
+    drained_once("none", "XFERSHIM_THRESHOLD");
 }

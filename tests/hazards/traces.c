@@ -13,6 +13,11 @@
 
 enum { MIB = 1 << 20, LINES = 20000 };
 
+static bool names_processes(const char *line)
+{
+    return strstr(line, "pid") || strstr(line, "fork(") || strstr(line, "clone") || strstr(line, "wait");
+}
+
 /* What differs from run to run: addresses, process numbers, the machine's load, random bytes. */
 static char *without_accidents(const char *line)
 {
@@ -26,7 +31,7 @@ static char *without_accidents(const char *line)
             *write++ = '@';
             for (from += 2; isxdigit((unsigned char)*from);)
                 from++;
-        } else if (isdigit((unsigned char)*from) && strspn(from, "0123456789") > 2 && strstr(line, "pid")) {
+        } else if (isdigit((unsigned char)*from) && strspn(from, "0123456789") > 2 && names_processes(line)) {
             *write++ = '#';
             from += strspn(from, "0123456789");
         } else {

@@ -264,6 +264,22 @@ Test(stream, C3_write_that_nears_the_end_of_the_source_flushes)
     }
 }
 
+/* At the end of the source there is no later read to wait for: every small write of the last large read is in the file when it
+ * returns.
+ */
+Test(stream, C3_every_small_write_at_the_end_of_the_source_is_flushed)
+{
+    struct fused *f = running(9 * 4096 + 2048, 4096);
+    for (int i = 0; i < 8; i++)
+        turn(f, 4096);
+    cr_assert(fused_read(f, f->buffer, 4096) == 4096);
+    for (off_t at = 0; at < 4096; at += 512) {
+        cr_assert(fused_write(f, f->buffer + at, 512) == 512);
+        cr_expect(size_of(f->out) == 8 * 4096 + at + 512, "%ld bytes are there of %ld", size_of(f->out),
+                  8 * 4096 + at + 512);
+    }
+}
+
 /* An error must be reported by a write: no promise may be left to be flushed by the read that fills. */
 static int flushes_in_read;
 static bool in_read;

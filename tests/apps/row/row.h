@@ -21,6 +21,7 @@ struct row {
 	 */
 	const char *busy, *eager, *idle;
 	const char *idle_because; /* a refusal that the idle programs must have given */
+	bool quick;               /* many files, nothing to win: only the run with sessions everywhere */
 	bool times;               /* the files' modification times are part of the result */
 	int exit;                 /* what the command exits with; a row that fails by mistake proves nothing */
 };
