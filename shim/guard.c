@@ -241,10 +241,11 @@ static bool on_main_stack(struct xfer_range stack)
 }
 
 /* The handler must not run on the program's own stack, which may be that of a small coroutine when a call
- * traps. A stack of the program is used if it holds two frames and the handler beside what a handler of the
- * program may have used; ours is not put in place of one that a handler of the program would run on. Handlers
- * that ask for an alternate stack where there is none (CPython's) run on the ordinary one; ours would change
- * that, and they need room for a frame there anyway.
+ * traps. An alternate stack of the program on which its own handlers run is used if it holds two frames and
+ * the handler beside what a handler of the program may have used. One that no handler uses may be memory that
+ * has long been given another use: ours takes its place for the session. Handlers that ask for an alternate
+ * stack where there is none (CPython's) run on the ordinary one; ours would change that, and they need room
+ * for a frame there anyway.
  */
 static enum refusal choose_stack(const struct signals_survey *survey, struct xfer_range stack)
 {
@@ -259,7 +260,7 @@ static enum refusal choose_stack(const struct signals_survey *survey, struct xfe
     if (guard.program_stack.ss_sp == our_stack) /* brought back by a frame that mend_frames() did not reach */
         guard.program_stack = (stack_t){.ss_flags = SS_DISABLE};
     bool disabled = guard.program_stack.ss_flags & SS_DISABLE;
-    if (!disabled && guard.program_stack.ss_size >= 2 * (frame + HANDLER_STACK))
+    if (survey->on_alt_stack && !disabled && guard.program_stack.ss_size >= 2 * (frame + HANDLER_STACK))
         return REFUSAL_NONE;
     if (survey->on_alt_stack && disabled && on_main_stack(stack))
         return REFUSAL_NONE;

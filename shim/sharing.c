@@ -12,6 +12,9 @@
 /* A process with more children than fit here is left alone. */
 #define CHILDREN_TEXT 4096
 
+/* Shells keep redirections of their own below 10, and bash its saved ones from 10 on. */
+#define PARENT_NUMBERS 16
+
 static bool same(int own, int pid, int fd, int other)
 {
     return XFER_SYS(SYS_kcmp, own, pid, KCMP_FILE, fd, other) == 0;
@@ -47,25 +50,41 @@ static bool has(int own, int pid, const struct end *end)
     return false;
 }
 
-static bool child_shares(int own, const struct end *end)
+/* The children of `pid` but ourselves. `unknown` is the answer where the kernel does not tell them all. */
+static bool child_shares(int own, int pid, const struct end *end, bool unknown)
 {
     static char text[CHILDREN_TEXT];
-    char path[FILES_PATH_SIZE];
-    files_path(path, "/proc/self/task/", own, "/children");
+    char head[FILES_PATH_SIZE], path[FILES_PATH_SIZE];
+    files_path(head, "/proc/", pid, "/task/");
+    files_path(path, head, pid, "/children");
     ssize_t length = files_read(path, text, sizeof(text));
-    if (length <= 0 || length == sizeof(text) - 1)
-        return true;
-    int pid = 0;
-    for (const char *s = text; *s; s++) {
+    if (length < 0 || length == sizeof(text) - 1)
+        return unknown;
+    int child = 0;
+    for (const char *s = text;; s++) {
         if (*s >= '0' && *s <= '9') {
-            pid = pid * 10 + (*s - '0');
-        } else {
-            if (pid && has(own, pid, end))
-                return true;
-            pid = 0;
+            child = child * 10 + (*s - '0');
+            continue;
         }
+        if (child && child != own && has(own, child, end))
+            return true;
+        child = 0;
+        if (!*s)
+            return false;
     }
-    return pid && has(own, pid, end);
+}
+
+/* A shell that gives its descriptor to several commands has it at another number: `exec 5<file; a <&5 & b <&5
+ * &`. */
+static bool parent_has_elsewhere(int own, int parent, const struct end *end)
+{
+    bool inherited = end->fd <= 2;
+    for (int i = 0; i <= 2; i++)
+        inherited |= end->standard[i];
+    for (int i = 0; inherited && i < PARENT_NUMBERS; i++)
+        if (same(own, parent, end->fd, i))
+            return true;
+    return false;
 }
 
 /* WNOWAIT takes nothing away from the program's own wait. */
@@ -82,7 +101,9 @@ bool sharing_found(int fd)
     look(&end, fd);
     int own = sys_getpid();
     int parent = (int)XFER_SYS(SYS_getppid);
-    if (parent > 0 && has(own, parent, &end))
+    if (parent > 0 && (has(own, parent, &end) || parent_has_elsewhere(own, parent, &end)))
         return true;
-    return has_children() && child_shares(own, &end);
+    if (parent > 0 && child_shares(own, parent, &end, false))
+        return true;
+    return has_children() && child_shares(own, own, &end, true);
 }
