@@ -20,6 +20,8 @@ TEST_CFLAGS = $(CPPFLAGS) $(CFLAGS) -Itests/support
 #   TESTS_ALONE += hazards/killed
 -include $(sort $(wildcard $(patsubst %,tests/%/*.mk,unit hazards launcher apps)))
 
+-include tests/differential/differential.mk
+
 # Unit tests are built with the sanitizers where those are asked for; the others run other programs.
 test_folder = $(if $(filter unit/%,$1),$(UNIT),$(B))
 test_program = $(call test_folder,$1)/tests/$1

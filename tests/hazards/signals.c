@@ -117,6 +117,14 @@ Test(hazard_b, B2_large_alternate_stack)
     assert_sessions(outcome);
 }
 
+Test(hazard_b, B2_alternate_stack_that_has_become_the_buffer)
+{
+    source_of(4 * MIB);
+    struct outcome outcome = both(ARGS(victim("b2_alternate_stack"), "in", "out", "large", "reused"));
+    whole(&outcome, "out");
+    assert_sessions(outcome);
+}
+
 static const char *const chunks[] = {"512", "4096", "1000"};
 
 Test(hazard_b, B2_jump_out_of_the_loop_and_resume)

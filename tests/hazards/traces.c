@@ -42,6 +42,12 @@ static char *without_accidents(const char *line)
     return to;
 }
 
+/* The end of a child is told before or after the wait for it. */
+static bool comes_when_it_comes(const char *line)
+{
+    return strncmp(line, "--- SIGCHLD", 11) == 0 || strncmp(line, "rt_sigreturn(", 13) == 0;
+}
+
 struct trace {
     int count;
     char *lines[LINES];
@@ -58,7 +64,7 @@ static void add_file(struct trace *trace, const char *path)
             loading = true;
         else if (loading && strncmp(line, "munmap(", 7) == 0)
             loading = false;
-        else if (!loading && *line && trace->count < LINES)
+        else if (!loading && *line && !comes_when_it_comes(line) && trace->count < LINES)
             trace->lines[trace->count++] = without_accidents(line);
     }
 }
@@ -152,7 +158,7 @@ Test(hazard_d, D13_programs_that_copy_nothing)
     same_calls(ARGS("wc", "-l", big), NULL);
     same_calls(ARGS("sha256sum", big), NULL);
     same_calls(ARGS("seq", "20000"), NULL);
-    same_calls(ARGS("/bin/sh", "-c", "for i in 1 2 3; do echo $i; done; /bin/true; /bin/echo x | cat"), NULL);
+    same_calls(ARGS("/bin/sh", "-c", "for i in 1 2 3; do echo $i; done; /bin/true; /bin/echo x"), NULL);
 }
 
 /* Pairs of read and write, but too few, or between ends that nobody would help with. */

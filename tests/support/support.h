@@ -118,7 +118,8 @@ struct outcome {
     double seconds; /* wall clock */
     /*
      * read- and write-like system calls of the program and the children it waited for, from
-     * /proc/PID/io: works for killed programs that wrote no report. -1: not known.
+     * /proc/PID/io: works for killed programs that wrote no report. -1: not known, as always without
+     * CAP_SYS_PTRACE.
      */
     int64_t reads, writes;
     struct report report;

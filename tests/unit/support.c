@@ -82,7 +82,9 @@ Test(support, run_tells_how_a_program_ended)
     outcome = run(&(struct run){
         .args = ARGS("sh", "-c", "echo $A$B$0; pwd"), .env = ARGS("A=x", "B=y", "PATH"), .cwd = "/"});
     cr_expect_str_eq(outcome.out, "xysh\n/\n");
-    cr_expect(outcome.writes > 0 && outcome.reads > 0, "/proc/PID/io of a zombie is not readable here");
+    /* A zombie's counters are for root's eyes. */
+    if (geteuid() == 0)
+        cr_expect(outcome.writes > 0 && outcome.reads > 0, "/proc/PID/io of a zombie is not readable here");
 }
 
 static void mounted(const char *kind, long magic)

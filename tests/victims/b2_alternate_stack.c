@@ -1,6 +1,9 @@
 /* The program has an alternate signal stack, small or large, and perhaps a handler that runs on it.
  *
- * b2_alternate_stack SRC DST small|large handler|none
+ * b2_alternate_stack SRC DST small|large handler|none|reused
+ *
+ * reused: no handler needs the stack any more, and its memory has become the copy's buffer; a call between read and
+ * write must not disturb what lies in it.
  */
 #include <signal.h>
 #include <sys/auxv.h>
@@ -51,7 +54,17 @@ int main(int argc, char **argv)
         NEED(sigaction(SIGALRM, &action, NULL) == 0);
         NEED(setitimer(ITIMER_REAL, &every_ms, NULL) == 0);
     }
-    long total = copy_bytes(in, out, buffer, sizeof buffer, -1);
+    long total = 0;
+    if (strcmp(argv[4], "reused") == 0) {
+        ssize_t n;
+        for (unsigned turn = 1; (n = read(in, stack, stack_size / 8)) > 0; turn++) {
+            if (turn % 3 == 0)
+                getppid();
+            NEED(write(out, stack, (size_t)n) == n);
+            total += n;
+        }
+    }
+    total += copy_bytes(in, out, buffer, sizeof buffer, -1);
     NEED(setitimer(ITIMER_REAL, &none, NULL) == 0);
 
     NEED(sigaltstack(NULL, &now) == 0);
