@@ -2,8 +2,8 @@
  *
  * b2_alternate_stack SRC DST small|large handler|none|reused
  *
- * reused: no handler needs the stack any more, and its memory has become the copy's buffer; a call between read and
- * write must not disturb what lies in it.
+ * reused: no handler needs the stack any more, and its memory has become the copy's buffer; a call between
+ * read and write must not disturb what lies in it.
  */
 #include <signal.h>
 #include <sys/auxv.h>
@@ -14,6 +14,7 @@
 
 #define GUARD_BYTE 0x5a
 #define LARGE (256 << 10)
+#define REUSED 8192
 
 static volatile sig_atomic_t ticks, off_stack;
 static char *stack;
@@ -56,11 +57,12 @@ int main(int argc, char **argv)
     }
     long total = 0;
     if (strcmp(argv[4], "reused") == 0) {
+        char *top = stack + stack_size - REUSED; /* where a signal frame would go */
         ssize_t n;
-        for (unsigned turn = 1; (n = read(in, stack, stack_size / 8)) > 0; turn++) {
+        for (unsigned turn = 1; (n = read(in, top, REUSED)) > 0; turn++) {
             if (turn % 3 == 0)
                 getppid();
-            NEED(write(out, stack, (size_t)n) == n);
+            NEED(write(out, top, (size_t)n) == n);
             total += n;
         }
     }
