@@ -45,6 +45,19 @@ enum refusal check_loop(const struct detect *loop)
     return config.engine_write ? REFUSAL_NONE : REFUSAL_ENGINE_OFF;
 }
 
+/* Which kind the last destination was: known only after the expensive half, and the same for the files of a
+ * tree. */
+static struct {
+    dev_t device;
+    enum payoff_kind kind;
+} seen;
+
+static bool worth(const struct check *check, const struct detect *loop)
+{
+    return config.threshold_given ||
+           payoff_worth(check->left, smaller(loop->read_got, loop->write_size), check->kind);
+}
+
 enum refusal check_worth(struct check *check, const struct detect *loop)
 {
     if (xfer_endpoint_look(&check->in, loop->in) < 0)
@@ -52,13 +65,13 @@ enum refusal check_worth(struct check *check, const struct detect *loop)
     if (xfer_endpoint_look(&check->out, loop->out) < 0 || !S_ISREG(check->out.mode))
         return REFUSAL_DEST_KIND;
     check->left = check->in.size > check->in.offset ? (uint64_t)(check->in.size - check->in.offset) : 0;
+    check->kind = PAYOFF_DISK;
     if (config.threshold_given)
         return REFUSAL_NONE;
     if ((uint64_t)smaller((size_t)check->in.offset, (size_t)check->out.offset) < loop->current->run_least)
         return REFUSAL_BACKOFF;
-    if (!payoff_worth(check->left, smaller(loop->read_got, loop->write_size)))
-        return REFUSAL_SMALL_GAIN;
-    return REFUSAL_NONE;
+    check->kind = seen.device == check->out.device ? seen.kind : PAYOFF_DISK;
+    return worth(check, loop) ? REFUSAL_NONE : REFUSAL_SMALL_GAIN;
 }
 
 /* unshare(CLONE_VM) changes nothing and fails with EINVAL exactly when somebody shares our memory or our
@@ -159,6 +172,10 @@ enum refusal check_ends(struct check *check, const struct detect *loop)
     enum refusal refused = check_source(&check->in);
     if (refused == REFUSAL_NONE)
         refused = check_destination(check);
+    seen.device = check->out.device;
+    seen.kind = check->kind = check->out.fs_type == TMPFS_MAGIC ? PAYOFF_MEMORY : PAYOFF_DISK;
+    if (refused == REFUSAL_NONE && !worth(check, loop))
+        refused = REFUSAL_SMALL_GAIN;
     if (refused == REFUSAL_NONE && xfer_endpoint_same_file(&check->in, &check->out))
         refused = REFUSAL_SAME_FILE;
     if (refused == REFUSAL_NONE && sharing_found(loop->in))

@@ -6,12 +6,14 @@
 
 #include "detect.h"
 #include "endpoint.h"
+#include "payoff.h"
 #include "proof.h"
 #include "refusal.h"
 #include "signals.h"
 
 struct check {
     struct xfer_endpoint in, out;
+    enum payoff_kind kind;              /* of the destination */
     uint64_t left;                      /* bytes from the source's offset to its end */
     off_t out_limit;                    /* RLIMIT_FSIZE in bytes, -1: none */
     struct xfer_range buffer[2], stack; /* provable memory around the loop's buffers and the stack */

@@ -39,9 +39,12 @@
  */
 #define OUR_STACK_SIZE 65536
 
-/* How far up from the trapped call signal frames of the program are looked for, bytes: its own handlers'
- * frames. */
-#define FRAMES_SEARCHED 65536
+/* How far up from the trapped call signal frames of the program are looked for, bytes: the usual
+ * RLIMIT_STACK. It takes a millisecond, but only under a handler with that much on the stack.
+ */
+#define FRAMES_SEARCHED ((uintptr_t)8 << 20)
+/* A frame's vector registers follow it within this many bytes. */
+#define FRAME_LARGEST 65536
 
 /* The part of a frame that tells one: all before the vector registers. */
 #define FRAME_LOOKED_AT (offsetof(ucontext_t, uc_mcontext) + sizeof(mcontext_t))
@@ -79,7 +82,7 @@ static bool is_frame(const ucontext_t *frame)
     return frame->uc_stack.ss_sp == our_stack && frame->uc_stack.ss_size == OUR_STACK_SIZE &&
            frame->uc_stack.ss_flags == 0 && frame->uc_link == NULL && frame->uc_flags < 256 &&
            (frame->uc_mcontext.gregs[REG_CSGSFS] & 0xffff) == USER_CODE_SEGMENT && state > (uintptr_t)frame &&
-           state - (uintptr_t)frame < FRAMES_SEARCHED;
+           state - (uintptr_t)frame < FRAME_LARGEST;
 }
 
 /* The frames of the program's own handlers that are on the stack now hold the alternate stack of the time
@@ -105,15 +108,13 @@ static void mend_frames(uintptr_t sp)
     }
 }
 
-/* Whether a handler of the program may be running under the trapped call. */
-static bool inside_handler(const ucontext_t *trapped)
+/* Whether a handler of the program may be running, to go by the signals that are blocked. */
+static bool inside_handler(signals_mask mask)
 {
-    signals_mask mask;
-    __builtin_memcpy(&mask, &trapped->uc_sigmask, sizeof(mask));
     return guard.handled && (mask != guard.mask_at_start || guard.unmasked);
 }
 
-static void restore_stack(void)
+static void restore_stack(signals_mask mask)
 {
     if (!guard.our_stack)
         return;
@@ -126,16 +127,17 @@ static void restore_stack(void)
         void *elsewhere = (void *)guard.context->uc_mcontext.gregs[REG_RSP];
         guard.context->uc_stack = guard.program_stack;
         xfer_gate_call_from(elsewhere, SYS_sigaltstack, (long)&guard.program_stack, 0);
-        if (inside_handler(guard.context))
+        __builtin_memcpy(&mask, &guard.context->uc_sigmask, sizeof(mask));
+        if (inside_handler(mask))
             mend_frames((uintptr_t)guard.context->uc_mcontext.gregs[REG_RSP]);
     } else {
         XFER_SYS(SYS_sigaltstack, &guard.program_stack, NULL);
-        if (guard.handled)
+        if (inside_handler(mask))
             mend_frames((uintptr_t)__builtin_frame_address(0));
     }
 }
 
-void guard_disarm(void)
+void guard_disarm(signals_mask mask)
 {
     if (!guard.armed)
         return;
@@ -143,7 +145,7 @@ void guard_disarm(void)
     struct signals_action standard = {.handler = (uintptr_t)SIG_DFL};
     dispatch(PR_SYS_DISPATCH_OFF, NULL, 0, NULL);
     signals_action(SIGSYS, &standard, NULL);
-    restore_stack();
+    restore_stack(mask);
 }
 
 bool guard_is_armed(void)
@@ -290,8 +292,8 @@ enum refusal guard_arm(const struct signals_survey *survey, struct xfer_range st
         rc = dispatch(PR_SYS_DISPATCH_ON, xfer_gate_start, length, &selector);
     }
     if (rc < 0) {
-        guard_disarm();
-        restore_stack();
+        guard_disarm(survey->blocked);
+        restore_stack(survey->blocked);
         return REFUSAL_NO_GUARD;
     }
     return REFUSAL_NONE;
@@ -302,6 +304,6 @@ void guard_try(void)
     struct signals_survey survey = {0};
     struct signals_action action;
     guard_arm(&survey, (struct xfer_range){0}, NULL);
-    guard_disarm();
+    guard_disarm(0);
     signals_action(SIGSYS, NULL, &action);
 }

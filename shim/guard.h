@@ -37,8 +37,9 @@ typedef enum guard_verdict guard_decide(const struct guard_trap *trap, long *res
  */
 enum refusal guard_arm(const struct signals_survey *survey, struct xfer_range stack, guard_decide *decide);
 
-/* Disarms and restores, from the handler or from elsewhere. No handler may run. */
-void guard_disarm(void);
+/* Disarms and restores, from the handler or from elsewhere; then `mask` is what the program has blocked. No
+ * handler may run. */
+void guard_disarm(signals_mask mask);
 
 bool guard_is_armed(void);
 

@@ -116,7 +116,7 @@ enum guard_verdict owing_decide(struct xfer_stream *stream, const struct guard_t
     const long *a = trap->argument;
     if (trap->number == GUARD_SENT) {
         xfer_stream_forget(stream);
-        guard_disarm();
+        guard_disarm(0);
         return GUARD_RERUN;
     }
     if (closes(trap,
@@ -125,7 +125,7 @@ enum guard_verdict owing_decide(struct xfer_stream *stream, const struct guard_t
         if (*result >= 0)
             *result = stream->error;
         xfer_stream_forget(stream);
-        guard_disarm();
+        guard_disarm(0);
         return GUARD_RETURN;
     }
     if (reports(trap, stream->out)) {
@@ -135,7 +135,7 @@ enum guard_verdict owing_decide(struct xfer_stream *stream, const struct guard_t
     if (endangers_guard(trap)) {
         unguarded.owner = sys_getpid();
         unguarded.known = xfer_endpoint_look(&unguarded.out, stream->out) == 0;
-        guard_disarm();
+        guard_disarm(0);
         return GUARD_RERUN;
     }
     return GUARD_PASS;

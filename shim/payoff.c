@@ -3,6 +3,10 @@
 /* A start must save three times what it costs: the loop may end early, and the costs vary that much with
  * load. */
 #define WORTH 3
+/* Less than this many times its cost and a session has not paid: the table is of one machine, and a loop that
+ * is interrupted again and again must not lose on another.
+ */
+#define PAID 2
 
 /* Start, first fill, one trapped system call and end of a session, on Linux 6.18: 70 us in a process with 25
  * mappings, 290 us with 325 (bench/). Not measured at run time: under load a start takes long for reasons
@@ -20,18 +24,25 @@ struct row {
 /* (plain - shim) / pairs for a 256 MiB copy within ext4, warm, Linux 6.18: 512 B 1411 -> 148 ms, 4 KiB 452 ->
  * 135 ms, 16 KiB 212 -> 160 ms; 64 KiB gains nothing.
  */
-static const struct row rows[] = {
+static const struct row disk_rows[] = {
     {512, 2400}, {4096, 4800}, {8192, 4500}, {16384, 3200}, {32768, 1500}, {65536, 0},
 };
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+/* The same within tmpfs, where a 4 KiB pair takes 1.5 us in all. */
+static const struct row memory_rows[] = {
+    {512, 1200},
+    {1024, 1100},
+    {4096, 700},
+    {8192, 0},
+};
 
 static unsigned mappings = MAPPINGS_USUAL;
 
-uint64_t payoff_saving(size_t chunk)
+static uint64_t look_up(const struct row *rows, size_t count, size_t chunk)
 {
     if (chunk <= rows[0].chunk)
         return rows[0].saving;
-    for (size_t i = 1; i < ROWS; i++) {
+    for (size_t i = 1; i < count; i++) {
         const struct row *low = &rows[i - 1], *high = &rows[i];
         if (chunk < high->chunk) {
             int64_t slope = (int64_t)high->saving - (int64_t)low->saving;
@@ -40,6 +51,13 @@ uint64_t payoff_saving(size_t chunk)
         }
     }
     return 0;
+}
+
+#define LOOK_UP(table, chunk) look_up(table, sizeof(table) / sizeof((table)[0]), chunk)
+
+uint64_t payoff_saving(size_t chunk, enum payoff_kind kind)
+{
+    return kind == PAYOFF_MEMORY ? LOOK_UP(memory_rows, chunk) : LOOK_UP(disk_rows, chunk);
 }
 
 uint64_t payoff_cost(void)
@@ -52,14 +70,19 @@ void payoff_mappings(unsigned count)
     mappings = count;
 }
 
-bool payoff_worth(uint64_t bytes, size_t chunk)
+bool payoff_worth(uint64_t bytes, size_t chunk, enum payoff_kind kind)
 {
-    uint64_t saving = payoff_saving(chunk);
+    uint64_t saving = payoff_saving(chunk, kind);
     return saving > 0 && bytes / (chunk ? chunk : 1) >= WORTH * payoff_cost() / saving;
 }
 
-uint64_t payoff_least(size_t chunk)
+uint64_t payoff_least(size_t chunk, enum payoff_kind kind)
 {
-    uint64_t saving = payoff_saving(chunk);
+    uint64_t saving = payoff_saving(chunk, kind);
     return saving ? (WORTH * payoff_cost() / saving + 1) * chunk : UINT64_MAX;
+}
+
+bool payoff_paid(uint64_t pairs, size_t chunk, enum payoff_kind kind)
+{
+    return pairs * payoff_saving(chunk, kind) > PAID * payoff_cost();
 }

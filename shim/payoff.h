@@ -6,8 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where the destination's pages live: on a disk's file system a large write saves the allocation of blocks as
+ * well. */
+enum payoff_kind { PAYOFF_DISK, PAYOFF_MEMORY };
+
 /* What one read/write pair of `chunk` bytes saves in a session, in nanoseconds; 0 from 64 KiB on. */
-uint64_t payoff_saving(size_t chunk);
+uint64_t payoff_saving(size_t chunk, enum payoff_kind kind);
 
 /* What a session costs, its start and its end, in nanoseconds. */
 uint64_t payoff_cost(void);
@@ -16,9 +20,12 @@ uint64_t payoff_cost(void);
 void payoff_mappings(unsigned count);
 
 /* True if copying `bytes` more in pieces of `chunk` bytes is worth a session. */
-bool payoff_worth(uint64_t bytes, size_t chunk);
+bool payoff_worth(uint64_t bytes, size_t chunk, enum payoff_kind kind);
 
 /* The fewest bytes for which that is true. */
-uint64_t payoff_least(size_t chunk);
+uint64_t payoff_least(size_t chunk, enum payoff_kind kind);
+
+/* True if a session of so many pairs was worth it. */
+bool payoff_paid(uint64_t pairs, size_t chunk, enum payoff_kind kind);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "detect.h"
+#include "payoff.h"
 #include "refusal.h"
 #include "stream.h"
 
@@ -16,7 +17,7 @@ void report_start(int in, int out, size_t chunk);
 
 /* It is over. `call` is the system call that ended it, -1: none; `chunk` the size of its writes in bytes. Any
  * context. */
-void report_end(const struct xfer_stream *stream, size_t chunk, long call);
+void report_end(const struct xfer_stream *stream, size_t chunk, enum payoff_kind kind, long call);
 
 /* A session was refused. Any context. */
 void report_refusal(enum refusal why);

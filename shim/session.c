@@ -24,7 +24,9 @@ static unsigned char window[WINDOW_SIZE] __attribute__((aligned(4096)));
 static struct xfer_stream stream;
 static struct {
     signals_mask handled;
+    signals_mask before;    /* blocked by the program, when the last slow call began */
     size_t chunk;           /* bytes that the loop's calls move at the start */
+    enum payoff_kind kind;  /* of the destination */
     struct detect *loop;    /* of the thread that has the session */
     bool never_again;       /* somebody moved our source's offset behind our back */
     volatile bool changing; /* the stream is in the middle of a slow call */
@@ -36,7 +38,7 @@ volatile bool session_live;
  * hangs. */
 static signals_mask hold_handlers(void)
 {
-    return session.handled ? signals_block(session.handled) : 0;
+    return session.before = session.handled ? signals_block(session.handled) : 0;
 }
 
 static void release_handlers(signals_mask before)
@@ -49,7 +51,7 @@ static bool paid(void)
 {
     const struct xfer_stats *stats = &stream.stats;
     uint64_t pairs = stats->reads < stats->writes ? stats->reads : stats->writes;
-    return pairs * payoff_saving(session.chunk) > payoff_cost();
+    return payoff_paid(pairs, session.chunk, session.kind);
 }
 
 /* Ends the session. `call` is the system call that did it, or -1. No handler may run. */
@@ -60,13 +62,13 @@ static void finish(enum xfer_stream_end why, long call)
     xfer_stream_close(&stream);
     if (stream.ended == XFER_END_FOREIGN)
         session.never_again = true;
-    report_end(&stream, session.chunk, call);
+    report_end(&stream, session.chunk, session.kind, call);
     detect_session_over(session.loop, paid());
     if (xfer_stream_owes(&stream)) {
         guard_block_all();
         return;
     }
-    guard_disarm();
+    guard_disarm(session.before);
     session_live = false;
 }
 
@@ -88,7 +90,7 @@ static enum guard_verdict trapped(const struct guard_trap *trap, long *result)
         if (!session_live)
             return GUARD_RERUN;
     } else if (xfer_stream_retry(&stream) == 0) {
-        guard_disarm();
+        guard_disarm(session.before);
         session_live = false;
         return GUARD_RERUN;
     }
@@ -188,6 +190,7 @@ static enum refusal start(struct check *check, struct detect *loop, const struct
         return refused;
     session.handled = survey->handled;
     session.chunk = loop->read_got < loop->write_size ? loop->read_got : loop->write_size;
+    session.kind = check->kind;
     session.loop = loop;
     xfer_clock_ms(); /* if the vDSO has to ask the kernel, the guard sees it now, while SIGSYS is not blocked
                       */
@@ -211,11 +214,11 @@ static enum refusal try_start(struct check *check, struct detect *loop)
     return refused;
 }
 
-static void note_refusal(struct detect *loop, enum refusal refused, uint64_t left)
+static void note_refusal(struct detect *loop, enum refusal refused, uint64_t left, enum payoff_kind kind)
 {
     report_refusal(refused);
     if (refused == REFUSAL_SMALL_GAIN)
-        detect_too_small(loop, left, payoff_least(loop->write_size));
+        detect_too_small(loop, left, payoff_least(loop->write_size, kind));
     else if (refused == REFUSAL_BACKOFF)
         detect_not_yet(loop);
     else
@@ -238,6 +241,7 @@ void session_consider(struct detect *loop)
     struct check check;
     enum refusal refused = check_loop(loop);
     check.left = 0;
+    check.kind = PAYOFF_DISK;
     if (session_live)
         return;
     if (sandbox_is_entered())
@@ -251,7 +255,7 @@ void session_consider(struct detect *loop)
     if (refused == REFUSAL_NONE)
         refused = try_start(&check, loop);
     if (refused != REFUSAL_NONE)
-        note_refusal(loop, refused, check.left);
+        note_refusal(loop, refused, check.left, check.kind);
     else if (config.mode == CONFIG_OBSERVE)
         detect_too_small(loop, check.left, 0);
 }

@@ -5,27 +5,31 @@
 
 Test(payoff, the_table_says_what_was_measured_and_nothing_from_64_KiB_on)
 {
-    cr_expect(payoff_saving(512) > 0 && payoff_saving(4096) > 0 && payoff_saving(32768) > 0);
-    cr_expect(payoff_saving(65536) == 0);
-    cr_expect(payoff_saving(65537) == 0 && payoff_saving(1 << 20) == 0 && payoff_saving(SIZE_MAX) == 0);
-    cr_expect(payoff_saving(0) == payoff_saving(512) && payoff_saving(1) == payoff_saving(512));
+    cr_expect(payoff_saving(512, PAYOFF_DISK) > 0 && payoff_saving(4096, PAYOFF_DISK) > 0 &&
+              payoff_saving(32768, PAYOFF_DISK) > 0);
+    cr_expect(payoff_saving(65536, PAYOFF_DISK) == 0);
+    cr_expect(payoff_saving(65537, PAYOFF_DISK) == 0 && payoff_saving(1 << 20, PAYOFF_DISK) == 0 &&
+              payoff_saving(SIZE_MAX, PAYOFF_DISK) == 0);
+    cr_expect(payoff_saving(0, PAYOFF_DISK) == payoff_saving(512, PAYOFF_DISK) &&
+              payoff_saving(1, PAYOFF_DISK) == payoff_saving(512, PAYOFF_DISK));
 }
 
 Test(payoff, saving_for_a_pair_rises_to_4_KiB_and_then_falls)
 {
     for (size_t chunk = 1; chunk < 4096; chunk++)
-        cr_assert(payoff_saving(chunk) <= payoff_saving(chunk + 1), "%zu", chunk);
+        cr_assert(payoff_saving(chunk, PAYOFF_DISK) <= payoff_saving(chunk + 1, PAYOFF_DISK), "%zu", chunk);
     for (size_t chunk = 4096; chunk < 70000; chunk++)
-        cr_assert(payoff_saving(chunk) >= payoff_saving(chunk + 1), "%zu", chunk);
+        cr_assert(payoff_saving(chunk, PAYOFF_DISK) >= payoff_saving(chunk + 1, PAYOFF_DISK), "%zu", chunk);
 }
 
 Test(payoff, between_two_rows_it_goes_in_a_straight_line)
 {
-    uint64_t low = payoff_saving(8192), high = payoff_saving(16384);
-    cr_expect(payoff_saving(12288) == (low + high) / 2);
-    cr_expect(payoff_saving(10240) == low - (low - high) / 4);
+    uint64_t low = payoff_saving(8192, PAYOFF_DISK), high = payoff_saving(16384, PAYOFF_DISK);
+    cr_expect(payoff_saving(12288, PAYOFF_DISK) == (low + high) / 2);
+    cr_expect(payoff_saving(10240, PAYOFF_DISK) == low - (low - high) / 4);
     for (size_t chunk = 513; chunk < 66000; chunk++) {
-        int64_t step = (int64_t)payoff_saving(chunk) - (int64_t)payoff_saving(chunk - 1);
+        int64_t step =
+            (int64_t)payoff_saving(chunk, PAYOFF_DISK) - (int64_t)payoff_saving(chunk - 1, PAYOFF_DISK);
         cr_assert(step >= -2 && step <= 2, "a jump of %ld at %zu", step, chunk);
     }
 }
@@ -33,7 +37,9 @@ Test(payoff, between_two_rows_it_goes_in_a_straight_line)
 Test(payoff, C7_saving_for_a_byte_falls_with_the_size_of_the_piece)
 {
     for (size_t chunk = 512; chunk < 65536; chunk += 512)
-        cr_assert(payoff_saving(chunk) * (chunk + 512) >= payoff_saving(chunk + 512) * chunk, "%zu", chunk);
+        cr_assert(payoff_saving(chunk, PAYOFF_DISK) * (chunk + 512) >=
+                      payoff_saving(chunk + 512, PAYOFF_DISK) * chunk,
+                  "%zu", chunk);
 }
 
 Test(payoff, a_start_costs_more_with_more_mappings)
@@ -52,23 +58,44 @@ Test(payoff, worth_it_is_three_times_the_cost)
     size_t chunks[] = {1, 100, 512, 1000, 4096, 8192, 16384, 32768, 60000};
     for (int i = 0; i < 9; i++) {
         size_t chunk = chunks[i];
-        uint64_t gain = payoff_least(chunk) / chunk * payoff_saving(chunk), cost = 3 * payoff_cost();
-        cr_expect(payoff_worth(payoff_least(chunk), chunk), "%zu", chunk);
-        cr_expect(gain >= cost && gain <= cost + 2 * payoff_saving(chunk), "%zu: gain %lu, cost %lu", chunk,
-                  gain, cost);
-        cr_expect(!payoff_worth(payoff_least(chunk) - 2 * chunk, chunk), "%zu", chunk);
-        cr_expect(payoff_worth(UINT64_MAX, chunk));
+        uint64_t gain = payoff_least(chunk, PAYOFF_DISK) / chunk * payoff_saving(chunk, PAYOFF_DISK),
+                 cost = 3 * payoff_cost();
+        cr_expect(payoff_worth(payoff_least(chunk, PAYOFF_DISK), chunk, PAYOFF_DISK), "%zu", chunk);
+        cr_expect(gain >= cost && gain <= cost + 2 * payoff_saving(chunk, PAYOFF_DISK),
+                  "%zu: gain %lu, cost %lu", chunk, gain, cost);
+        cr_expect(!payoff_worth(payoff_least(chunk, PAYOFF_DISK) - 2 * chunk, chunk, PAYOFF_DISK), "%zu",
+                  chunk);
+        cr_expect(payoff_worth(UINT64_MAX, chunk, PAYOFF_DISK));
     }
-    cr_expect(!payoff_worth(UINT64_MAX, 65536));
-    cr_expect(payoff_least(65536) == UINT64_MAX);
-    cr_expect(!payoff_worth(0, 512));
-    cr_expect(payoff_worth(UINT64_MAX, 0));
+    cr_expect(!payoff_worth(UINT64_MAX, 65536, PAYOFF_DISK));
+    cr_expect(payoff_least(65536, PAYOFF_DISK) == UINT64_MAX);
+    cr_expect(!payoff_worth(0, 512, PAYOFF_DISK));
+    cr_expect(payoff_worth(UINT64_MAX, 0, PAYOFF_DISK));
 }
 
 Test(payoff, C7_sizes_that_were_measured_to_lose_are_refused_and_bulk_copies_are_not)
 {
-    cr_expect(!payoff_worth(96 << 10, 16384), "copying 96 KiB files in pieces of 16 KiB got 37 %% slower");
-    cr_expect(!payoff_worth(16 << 10, 4096));
-    cr_expect(payoff_worth(64 << 20, 512));
-    cr_expect(payoff_worth(64 << 20, 16384));
+    cr_expect(!payoff_worth(96 << 10, 16384, PAYOFF_DISK),
+              "copying 96 KiB files in pieces of 16 KiB got 37 %% slower");
+    cr_expect(!payoff_worth(16 << 10, 4096, PAYOFF_DISK));
+    cr_expect(payoff_worth(64 << 20, 512, PAYOFF_DISK));
+    cr_expect(payoff_worth(64 << 20, 16384, PAYOFF_DISK));
+}
+
+Test(payoff, C7_within_memory_less_is_saved)
+{
+    for (size_t chunk = 1; chunk < 65536; chunk += 511)
+        cr_assert(payoff_saving(chunk, PAYOFF_MEMORY) <= payoff_saving(chunk, PAYOFF_DISK), "%zu", chunk);
+    cr_expect(payoff_saving(512, PAYOFF_MEMORY) > 0);
+    cr_expect(payoff_saving(8192, PAYOFF_MEMORY) == 0);
+    cr_expect(!payoff_worth(UINT64_MAX, 8192, PAYOFF_MEMORY));
+}
+
+Test(payoff, C7_a_session_that_only_earned_its_cost_has_not_paid)
+{
+    uint64_t even = payoff_cost() / payoff_saving(4096, PAYOFF_DISK);
+    cr_expect(!payoff_paid(0, 4096, PAYOFF_DISK));
+    cr_expect(!payoff_paid(even + 1, 4096, PAYOFF_DISK));
+    cr_expect(payoff_paid(3 * even + 3, 4096, PAYOFF_DISK), "what payoff_worth() promised");
+    cr_expect(!payoff_paid(UINT64_MAX / 8192, 65536, PAYOFF_DISK));
 }
