@@ -10,6 +10,11 @@
 /* Fills end on a multiple of this in the source, so that most flushes start and end on page boundaries. */
 #define FILL_ALIGNMENT 4096
 
+/* With this many writes from memory that was not proven, and more than half of all, a stream is of no use:
+ * the loop's buffers change too often.
+ */
+#define UNPROVEN_MANY 16
+
 /* in_kernel when somebody else has moved the source's offset. */
 #define SOURCE_IS_THEIRS (-1)
 
@@ -88,6 +93,7 @@ void xfer_stream_open(struct xfer_stream *s, const struct xfer_stream_setup *set
     s->free_least = setup->free_least;
     s->read_last = setup->read_last;
     s->history = 2 * largest;
+    s->unproven = 0;
     s->started = false;
     s->at_end = false;
     s->filled_at = 0;
@@ -331,6 +337,9 @@ static ssize_t write_through(struct xfer_stream *s, const void *buffer, size_t c
     xfer_window_set(w, p);
     s->stats.writes++;
     s->stats.bytes += (size_t)n;
+    s->unproven += w->filled >= p.read; /* not for want of a window */
+    if (s->unproven >= UNPROVEN_MANY && 2 * s->unproven > s->stats.writes)
+        end(s, XFER_END_MEMORY);
     return n;
 }
 

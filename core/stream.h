@@ -63,6 +63,7 @@ struct xfer_stream {
     bool started;        /* the first read has been made */
     bool at_end;         /* the last fill met the end of the source */
     uint64_t filled_at;  /* ms */
+    uint64_t unproven;   /* writes that were made to prove their memory */
     enum xfer_stream_end ended;
     int error; /* -errno of a failed flush */
     struct xfer_stats stats;

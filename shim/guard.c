@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <stddef.h>
-#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <ucontext.h>
 
@@ -30,14 +29,15 @@
 /* SYSCALL_DISPATCH_FILTER_BLOCK */
 #define SELECTOR_BLOCK 1
 
-/* What the handler needs beside the signal frame: about 1.2 KiB as compiled (gcc -fstack-usage) on its
- * deepest way, which looks up a mapping. A handler of the program gets as much again before its first system
- * call; CPython's faulthandler has a stack of SIGSTKSZ and a frame, which is enough.
+/* Beside the signal frame the handler needs about 1.2 KiB as compiled (gcc -fstack-usage), on its deepest
+ * way, which looks up a mapping. Handlers of the program that run on this much or more are not written to use
+ * the last of it.
  */
-#define HANDLER_STACK 2048
-/* The stack that is ours: room for the handler and a frame of the largest register state known (AMX, 11 KiB).
+#define LARGE_STACK 65536
+/* The stack that is ours: handlers of the program may run on it in place of the ordinary one, whose limit is
+ * 8 MiB. Untouched, it costs nothing.
  */
-#define OUR_STACK_SIZE 65536
+#define OUR_STACK_SIZE ((size_t)1 << 20)
 
 /* How far up from the trapped call signal frames of the program are looked for, bytes: the usual
  * RLIMIT_STACK. It takes a millisecond, but only under a handler with that much on the stack.
@@ -50,9 +50,6 @@
 #define FRAME_LOOKED_AT (offsetof(ucontext_t, uc_mcontext) + sizeof(mcontext_t))
 /* arch/x86/include/asm/segment.h, __USER_CS */
 #define USER_CODE_SEGMENT 0x33
-
-/* AT_MINSIGSTKSZ of a kernel before 5.14 on the smallest machine; a frame with AVX-512 state. */
-#define FRAME_DEFAULT 4096
 
 static struct {
     volatile bool armed;
@@ -85,27 +82,52 @@ static bool is_frame(const ucontext_t *frame)
            state - (uintptr_t)frame < FRAME_LARGEST;
 }
 
+static bool on_our_stack(uintptr_t sp)
+{
+    return sp >= (uintptr_t)our_stack && sp < (uintptr_t)our_stack + OUR_STACK_SIZE;
+}
+
+/* From `sp` to the end of its stack, as far as frames are looked for. */
+static uintptr_t end_of_search(uintptr_t sp)
+{
+    uintptr_t end = (uintptr_t)our_stack + OUR_STACK_SIZE;
+    if (!on_our_stack(sp)) {
+        struct xfer_range stack = guard.stack;
+        if (sp < stack.start || sp >= stack.end)
+            stack = maps_memory(sp);
+        end = stack.end;
+    }
+    return end > sp && end - sp > FRAMES_SEARCHED ? sp + FRAMES_SEARCHED : end;
+}
+
 /* The frames of the program's own handlers that are on the stack now hold the alternate stack of the time
  * when they were pushed, ours, and will bring it back when they return. Looks for them from `sp` on and
- * writes as little as will do.
+ * writes as little as will do. Returns the stack pointer in the last one: what the handler interrupted.
  */
-static void mend_frames(uintptr_t sp)
+static uintptr_t mend_stack(uintptr_t sp)
 {
-    struct xfer_range stack = guard.stack;
-    if (sp < stack.start || sp >= stack.end)
-        stack = maps_memory(sp);
-    uintptr_t end = stack.end;
-    if (end > sp && end - sp > FRAMES_SEARCHED)
-        end = sp + FRAMES_SEARCHED;
+    uintptr_t end = end_of_search(sp), interrupted = 0;
     for (uintptr_t at = (sp + 7) & ~(uintptr_t)7; at + FRAME_LOOKED_AT <= end; at += 8) {
         ucontext_t *frame = (ucontext_t *)at;
         if (!is_frame(frame))
             continue;
+        interrupted = (uintptr_t)frame->uc_mcontext.gregs[REG_RSP];
         if (guard.program_stack.ss_flags & SS_DISABLE)
             frame->uc_stack.ss_flags = SS_DISABLE;
         else
             frame->uc_stack = guard.program_stack;
     }
+    return interrupted;
+}
+
+/* A handler that runs on our stack (it asks for an alternate one, and the program has none) has interrupted
+ * the program or another handler on a stack of the program's.
+ */
+static void mend_frames(uintptr_t sp)
+{
+    uintptr_t interrupted = mend_stack(sp);
+    if (on_our_stack(sp) && interrupted && !on_our_stack(interrupted))
+        mend_stack(interrupted);
 }
 
 /* Whether a handler of the program may be running, to go by the signals that are blocked. */
@@ -124,7 +146,7 @@ static void restore_stack(signals_mask mask)
          * handler does not bring about one either: the frame's alternate stack is restored before its stack
          * pointer.
          */
-        void *elsewhere = (void *)guard.context->uc_mcontext.gregs[REG_RSP];
+        void *elsewhere = (void *)xfer_gate_start;
         guard.context->uc_stack = guard.program_stack;
         xfer_gate_call_from(elsewhere, SYS_sigaltstack, (long)&guard.program_stack, 0);
         __builtin_memcpy(&mask, &guard.context->uc_sigmask, sizeof(mask));
@@ -234,26 +256,14 @@ void guard_block_all(void)
     set_handler(SIGNALS_ALL);
 }
 
-/* True if the session starts on the stack that the kernel made for the process; the random bytes that it
- * passed lie there. */
-static bool on_main_stack(struct xfer_range stack)
-{
-    uintptr_t there = getauxval(AT_RANDOM);
-    return there >= stack.start && there < stack.end;
-}
-
 /* The handler must not run on the program's own stack, which may be that of a small coroutine when a call
- * traps. An alternate stack of the program on which its own handlers run is used if it holds two frames and
- * the handler beside what a handler of the program may have used. One that no handler uses may be memory that
- * has long been given another use: ours takes its place for the session. Handlers that ask for an alternate
- * stack where there is none (CPython's) run on the ordinary one; ours would change that, and they need room
- * for a frame there anyway.
+ * traps. An alternate stack of the program on which its own handlers run is used if it is so large that they
+ * will not miss what we need of it. One that no handler uses may be memory that has long been given another
+ * use: ours takes its place for the session. It also stands in where there is none; handlers that ask for one
+ * all the same (CPython's) then run on it, for as long as the session lasts.
  */
-static enum refusal choose_stack(const struct signals_survey *survey, struct xfer_range stack)
+static enum refusal choose_stack(const struct signals_survey *survey)
 {
-    unsigned long frame = getauxval(AT_MINSIGSTKSZ);
-    if (!frame)
-        frame = FRAME_DEFAULT;
     int rc = (int)XFER_SYS(SYS_sigaltstack, NULL, &guard.program_stack);
     if (rc < 0 || guard.program_stack.ss_flags & SS_ONSTACK ||
         (unsigned)guard.program_stack.ss_flags & SS_AUTODISARM)
@@ -261,13 +271,8 @@ static enum refusal choose_stack(const struct signals_survey *survey, struct xfe
     guard.our_stack = false;
     if (guard.program_stack.ss_sp == our_stack) /* brought back by a frame that mend_frames() did not reach */
         guard.program_stack = (stack_t){.ss_flags = SS_DISABLE};
-    bool disabled = guard.program_stack.ss_flags & SS_DISABLE;
-    if (survey->on_alt_stack && !disabled && guard.program_stack.ss_size >= 2 * (frame + HANDLER_STACK))
-        return REFUSAL_NONE;
-    if (survey->on_alt_stack && disabled && on_main_stack(stack))
-        return REFUSAL_NONE;
-    if (survey->on_alt_stack || frame + HANDLER_STACK > OUR_STACK_SIZE)
-        return REFUSAL_ALT_STACK;
+    if (survey->on_alt_stack && !(guard.program_stack.ss_flags & SS_DISABLE))
+        return guard.program_stack.ss_size >= LARGE_STACK ? REFUSAL_NONE : REFUSAL_ALT_STACK;
     stack_t ours = {.ss_sp = our_stack, .ss_size = OUR_STACK_SIZE};
     if (XFER_SYS(SYS_sigaltstack, &ours, NULL) < 0)
         return REFUSAL_ALT_STACK;
@@ -277,7 +282,7 @@ static enum refusal choose_stack(const struct signals_survey *survey, struct xfe
 
 enum refusal guard_arm(const struct signals_survey *survey, struct xfer_range stack, guard_decide *decide)
 {
-    enum refusal refused = choose_stack(survey, stack);
+    enum refusal refused = choose_stack(survey);
     if (refused != REFUSAL_NONE)
         return refused;
     guard.stack = stack;

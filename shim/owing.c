@@ -22,7 +22,7 @@ static struct {
 static bool still_owes(int fd)
 {
     struct xfer_endpoint now;
-    return unguarded.known && unguarded.owner == sys_getpid() && xfer_endpoint_look(&now, fd) == 0 &&
+    return unguarded.known && xfer_endpoint_look(&now, fd) == 0 &&
            xfer_endpoint_same_file(&now, &unguarded.out) && now.offset == unguarded.out.offset &&
            now.size >= unguarded.out.size;
 }
@@ -145,10 +145,13 @@ bool owing_write(struct xfer_stream *stream, int fd, ssize_t *result)
 {
     if (guard_is_armed() || sandbox_is_entered() || fd != stream->out)
         return false;
+    if (unguarded.owner != sys_getpid()) /* a child of fork with a copy of the bytes, or one in our memory */
+        return false;
     if (!still_owes(fd)) {
         xfer_stream_forget(stream);
         return false;
     }
     *result = xfer_stream_retry(stream);
+    unguarded.known = xfer_endpoint_look(&unguarded.out, fd) == 0;
     return *result < 0;
 }

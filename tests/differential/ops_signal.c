@@ -220,6 +220,12 @@ static void on_alarm(int number)
     errno = saved;
 }
 
+void timer_forget(void)
+{
+    timer.set = false;
+    timer.due = 0;
+}
+
 bool timer_is_set(void)
 {
     return timer.set;

@@ -162,6 +162,7 @@ void become_child(int name, int end)
     run.child_end = end;
     run.waiting_used = 0;
     run.depth++;
+    timer_forget();
 }
 
 void child_is_due(int end, pid_t child, int gate)

@@ -135,5 +135,7 @@ void signals_start(void);
 /* What a timer's handler has to do is done once, at the latest here. */
 void timer_finish(void);
 bool timer_is_set(void);
+/* In a child, which has no timers. */
+void timer_forget(void);
 
 #endif

@@ -20,6 +20,8 @@ point=$build/fs/mount
 image=$build/fs/image
 mkdir -p "$point"
 trap 'umount -R "$point" 2>/dev/null; rm -rf "$build/fs"' EXIT
+# dash runs no EXIT trap when a signal ends it.
+trap 'exit 1' HUP INT TERM
 
 mount_kind() {
 	case $1 in

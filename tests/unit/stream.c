@@ -724,3 +724,17 @@ Test(stream, C3_error_of_reading_ahead_is_left_to_the_real_read)
         fused_free(f);
     }
 }
+
+/* A loop that takes another buffer for each write: all would have to be proven by a call. */
+Test(stream, C7_memory_that_changes_too_often_ends_the_session)
+{
+    struct fused *f = running(4 << 20, 4096);
+    for (int i = 0; i < 900 && xfer_stream_is_open(&f->stream); i++) {
+        unsigned char *other = f->buffer + 8192 * (1 + i % 64);
+        cr_assert(fused_read(f, f->buffer, 4096) == 4096);
+        memcpy(other, f->buffer, 4096);
+        cr_assert(fused_write(f, other, 4096) == 4096);
+    }
+    cr_expect(f->stream.ended == XFER_END_MEMORY, "%d", f->stream.ended);
+    cr_expect(f->stream.stats.writes < 40);
+}
