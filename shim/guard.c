@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <stddef.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <ucontext.h>
 
@@ -34,11 +35,9 @@
  * the last of it.
  */
 #define LARGE_STACK 65536
-/* The stack that is ours: handlers of the program may run on it in place of the ordinary one, whose limit is
- * 8 MiB. Untouched, it costs nothing.
+/* The stack that is ours: room for the handler and a frame of the largest register state known (AMX, 11 KiB).
  */
-#define OUR_STACK_SIZE ((size_t)1 << 20)
-
+#define OUR_STACK_SIZE ((size_t)64 << 10)
 /* How far up from the trapped call signal frames of the program are looked for, bytes: the usual
  * RLIMIT_STACK. It takes a millisecond, but only under a handler with that much on the stack.
  */
@@ -53,9 +52,11 @@
 
 static struct {
     volatile bool armed;
-    bool our_stack;          /* the alternate stack is ours for the session */
-    stack_t program_stack;   /* what it was before */
-    struct xfer_range stack; /* memory of the stack that the program ran on at the start */
+    signals_mask not_asking;              /* signals whose SA_ONSTACK is lifted for the session */
+    struct signals_action program_action; /* for SIGSYS, before the session */
+    bool our_stack;                       /* the alternate stack is ours for the session */
+    stack_t program_stack;                /* what it was before */
+    struct xfer_range stack;              /* memory of the stack that the program ran on at the start */
     signals_mask handled, mask_at_start;
     bool unmasked; /* a handler may run without a trace in the mask */
     guard_decide *decide;
@@ -82,52 +83,27 @@ static bool is_frame(const ucontext_t *frame)
            state - (uintptr_t)frame < FRAME_LARGEST;
 }
 
-static bool on_our_stack(uintptr_t sp)
-{
-    return sp >= (uintptr_t)our_stack && sp < (uintptr_t)our_stack + OUR_STACK_SIZE;
-}
-
-/* From `sp` to the end of its stack, as far as frames are looked for. */
-static uintptr_t end_of_search(uintptr_t sp)
-{
-    uintptr_t end = (uintptr_t)our_stack + OUR_STACK_SIZE;
-    if (!on_our_stack(sp)) {
-        struct xfer_range stack = guard.stack;
-        if (sp < stack.start || sp >= stack.end)
-            stack = maps_memory(sp);
-        end = stack.end;
-    }
-    return end > sp && end - sp > FRAMES_SEARCHED ? sp + FRAMES_SEARCHED : end;
-}
-
 /* The frames of the program's own handlers that are on the stack now hold the alternate stack of the time
  * when they were pushed, ours, and will bring it back when they return. Looks for them from `sp` on and
- * writes as little as will do. Returns the stack pointer in the last one: what the handler interrupted.
+ * writes as little as will do.
  */
-static uintptr_t mend_stack(uintptr_t sp)
+static void mend_frames(uintptr_t sp)
 {
-    uintptr_t end = end_of_search(sp), interrupted = 0;
+    struct xfer_range stack = guard.stack;
+    if (sp < stack.start || sp >= stack.end)
+        stack = maps_memory(sp);
+    uintptr_t end = stack.end;
+    if (end > sp && end - sp > FRAMES_SEARCHED)
+        end = sp + FRAMES_SEARCHED;
     for (uintptr_t at = (sp + 7) & ~(uintptr_t)7; at + FRAME_LOOKED_AT <= end; at += 8) {
         ucontext_t *frame = (ucontext_t *)at;
         if (!is_frame(frame))
             continue;
-        interrupted = (uintptr_t)frame->uc_mcontext.gregs[REG_RSP];
         if (guard.program_stack.ss_flags & SS_DISABLE)
             frame->uc_stack.ss_flags = SS_DISABLE;
         else
             frame->uc_stack = guard.program_stack;
     }
-    return interrupted;
-}
-
-/* A handler that runs on our stack (it asks for an alternate one, and the program has none) has interrupted
- * the program or another handler on a stack of the program's.
- */
-static void mend_frames(uintptr_t sp)
-{
-    uintptr_t interrupted = mend_stack(sp);
-    if (on_our_stack(sp) && interrupted && !on_our_stack(interrupted))
-        mend_stack(interrupted);
 }
 
 /* Whether a handler of the program may be running, to go by the signals that are blocked. */
@@ -141,6 +117,7 @@ static void restore_stack(signals_mask mask)
     if (!guard.our_stack)
         return;
     guard.our_stack = false;
+    signals_set_on_stack(guard.not_asking, true);
     if (guard.context) {
         /* The handler runs on it, where the kernel refuses a change. From Linux 6.12 on the return from the
          * handler does not bring about one either: the frame's alternate stack is restored before its stack
@@ -164,9 +141,8 @@ void guard_disarm(signals_mask mask)
     if (!guard.armed)
         return;
     guard.armed = false;
-    struct signals_action standard = {.handler = (uintptr_t)SIG_DFL};
     dispatch(PR_SYS_DISPATCH_OFF, NULL, 0, NULL);
-    signals_action(SIGSYS, &standard, NULL);
+    signals_action(SIGSYS, &guard.program_action, NULL);
     restore_stack(mask);
 }
 
@@ -240,7 +216,7 @@ static void on_sigsys(int number, siginfo_t *info, void *context)
     guard.context = NULL;
 }
 
-static int set_handler(signals_mask mask)
+static int set_handler(signals_mask mask, struct signals_action *old)
 {
     struct signals_action action = {
         .handler = (uintptr_t)on_sigsys,
@@ -248,19 +224,20 @@ static int set_handler(signals_mask mask)
         .restorer = (uintptr_t)xfer_gate_sigreturn,
         .mask = mask,
     };
-    return signals_action(SIGSYS, &action, NULL);
+    return signals_action(SIGSYS, &action, old);
 }
 
 void guard_block_all(void)
 {
-    set_handler(SIGNALS_ALL);
+    set_handler(SIGNALS_ALL, NULL);
 }
 
 /* The handler must not run on the program's own stack, which may be that of a small coroutine when a call
  * traps. An alternate stack of the program on which its own handlers run is used if it is so large that they
  * will not miss what we need of it. One that no handler uses may be memory that has long been given another
- * use: ours takes its place for the session. It also stands in where there is none; handlers that ask for one
- * all the same (CPython's) then run on it, for as long as the session lasts.
+ * use: ours takes its place for the session, and stands in where there is none. Handlers that ask for an
+ * alternate stack where there is none (CPython's) run on the ordinary one, and go on doing so: for the
+ * session they do not ask.
  */
 static enum refusal choose_stack(const struct signals_survey *survey)
 {
@@ -269,14 +246,17 @@ static enum refusal choose_stack(const struct signals_survey *survey)
         (unsigned)guard.program_stack.ss_flags & SS_AUTODISARM)
         return REFUSAL_ALT_STACK;
     guard.our_stack = false;
+    guard.not_asking = 0;
     if (guard.program_stack.ss_sp == our_stack) /* brought back by a frame that mend_frames() did not reach */
         guard.program_stack = (stack_t){.ss_flags = SS_DISABLE};
-    if (survey->on_alt_stack && !(guard.program_stack.ss_flags & SS_DISABLE))
+    if (survey->on_stack && !(guard.program_stack.ss_flags & SS_DISABLE))
         return guard.program_stack.ss_size >= LARGE_STACK ? REFUSAL_NONE : REFUSAL_ALT_STACK;
     stack_t ours = {.ss_sp = our_stack, .ss_size = OUR_STACK_SIZE};
     if (XFER_SYS(SYS_sigaltstack, &ours, NULL) < 0)
         return REFUSAL_ALT_STACK;
     guard.our_stack = true;
+    guard.not_asking = survey->on_stack;
+    signals_set_on_stack(guard.not_asking, false);
     return REFUSAL_NONE;
 }
 
@@ -290,7 +270,7 @@ enum refusal guard_arm(const struct signals_survey *survey, struct xfer_range st
     guard.unmasked = survey->unmasked;
     guard.mask_at_start = survey->blocked;
     guard.decide = decide;
-    int rc = set_handler(survey->handled);
+    int rc = set_handler(survey->handled, &guard.program_action);
     if (rc == 0) {
         size_t length = (size_t)(xfer_gate_end - xfer_gate_start);
         guard.armed = true;

@@ -43,6 +43,10 @@ void guard_disarm(signals_mask mask);
 
 bool guard_is_armed(void);
 
+/* False if a call with this stack frame comes from a stack on which the handler must not run. Cheap; any
+ * context. */
+bool guard_covers(const void *frame);
+
 /* From now on the handler runs with all signals blocked: the program may get new handlers while the guard is
  * armed. */
 void guard_block_all(void);

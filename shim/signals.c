@@ -39,7 +39,19 @@ void signals_survey(struct signals_survey *survey)
             continue;
         survey->handled |= SIGNALS_BIT(number);
         survey->sigsys_masked |= (action.mask & SIGNALS_BIT(SIGSYS)) != 0;
-        survey->on_alt_stack |= (action.flags & SA_ONSTACK) != 0;
+        if (action.flags & SA_ONSTACK)
+            survey->on_stack |= SIGNALS_BIT(number);
         survey->unmasked |= (action.flags & SA_NODEFER) != 0;
+    }
+}
+
+void signals_set_on_stack(signals_mask mask, bool on)
+{
+    for (int number = 1; number <= SIGNALS_LAST; number++) {
+        struct signals_action action;
+        if (!(mask & SIGNALS_BIT(number)) || signals_action(number, NULL, &action) < 0)
+            continue;
+        action.flags = on ? action.flags | SA_ONSTACK : action.flags & ~(unsigned long)SA_ONSTACK;
+        signals_action(number, &action, NULL);
     }
 }

@@ -21,11 +21,11 @@ struct signals_action {
 };
 
 struct signals_survey {
-    signals_mask handled; /* signals with a handler */
-    signals_mask blocked; /* by the program, to be filled in by the caller */
+    signals_mask handled;  /* signals with a handler */
+    signals_mask on_stack; /* of these, the ones whose handlers ask for the alternate stack */
+    signals_mask blocked;  /* by the program, to be filled in by the caller */
     bool sigsys_default;
     bool sigsys_masked; /* by some handler's mask */
-    bool on_alt_stack;  /* some handler asks for the alternate stack */
     bool unmasked;      /* some handler runs with its own signal unblocked (SA_NODEFER) */
 };
 
@@ -37,6 +37,11 @@ void signals_survey(struct signals_survey *survey);
 /* Adds `mask` to the blocked signals, or sets them. Returns those that were blocked before. Any context. */
 signals_mask signals_block(signals_mask mask);
 signals_mask signals_set(signals_mask mask);
+
+/* Sets or clears SA_ONSTACK for each signal of `mask`, and changes nothing else of its disposition. No
+ * handler of these may run.
+ */
+void signals_set_on_stack(signals_mask mask, bool on);
 
 /* Returns 0 or -errno. Any context. */
 int signals_action(int number, const struct signals_action *action, struct signals_action *old);

@@ -125,6 +125,19 @@ Test(hazard_b, B2_alternate_stack_that_has_become_the_buffer)
     assert_sessions(outcome);
 }
 
+Test(hazard_b, B2_handler_that_switches_coroutines)
+{
+    static const char *const modes[] = {"plain", "asking"};
+    source_of(16 * MIB);
+    for (int i = 0; i < 2; i++) {
+        struct outcome outcome = both(ARGS(victim("b2_preempted"), "in", "out", "out2", modes[i]));
+        whole(&outcome, "out");
+        whole(&outcome, "out2");
+        assert_sessions(outcome);
+        cr_assert_str_eq(outcome.out, text("switched, torn 0, alternate stack none, handler %s\n", modes[i]));
+    }
+}
+
 static const char *const chunks[] = {"512", "4096", "1000"};
 
 Test(hazard_b, B2_jump_out_of_the_loop_and_resume)

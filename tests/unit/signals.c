@@ -44,7 +44,7 @@ Test(signals, a_program_without_handlers)
     signal(SIGPIPE, SIG_IGN);
     struct signals_survey found = survey();
     cr_expect(found.handled == 0 && found.blocked == 0 && found.sigsys_default);
-    cr_expect(!found.sigsys_masked && !found.on_alt_stack && !found.unmasked);
+    cr_expect(!found.sigsys_masked && !found.on_stack && !found.unmasked);
 }
 
 Test(signals, B2_every_handler_is_seen_from_the_first_to_the_last_real_time_signal)
@@ -75,13 +75,13 @@ Test(signals, B2_a_handler_that_masks_SIGSYS_asks_for_the_alternate_stack_or_run
     handle(SIGUSR1, 0, SIGUSR2);
     cr_expect(!survey().sigsys_masked);
     handle(SIGRTMAX, 0, SIGSYS);
-    cr_expect(survey().sigsys_masked && !survey().on_alt_stack && !survey().unmasked);
+    cr_expect(survey().sigsys_masked && !survey().on_stack && !survey().unmasked);
     begin();
     handle(SIGALRM, SA_ONSTACK, 0);
-    cr_expect(survey().on_alt_stack && !survey().sigsys_masked && !survey().unmasked);
+    cr_expect(survey().on_stack && !survey().sigsys_masked && !survey().unmasked);
     begin();
     handle(SIGALRM, SA_NODEFER, 0);
-    cr_expect(survey().unmasked && !survey().on_alt_stack);
+    cr_expect(survey().unmasked && !survey().on_stack);
 }
 
 Test(signals, flags_of_a_signal_without_a_handler_do_not_count)
@@ -91,7 +91,7 @@ Test(signals, flags_of_a_signal_without_a_handler_do_not_count)
     sigfillset(&action.sa_mask);
     sigaction(SIGALRM, &action, NULL);
     struct signals_survey found = survey();
-    cr_expect(!found.on_alt_stack && !found.unmasked && !found.sigsys_masked);
+    cr_expect(!found.on_stack && !found.unmasked && !found.sigsys_masked);
 }
 
 Test(signals, blocking_adds_and_setting_replaces_and_both_tell_what_was)

@@ -4,8 +4,11 @@
  * a coroutine, so that everything the loop causes happens on 2 KiB. "swap": one coroutine reads, the other
  * writes.
  *
- * b14_small_stacks SRC DST loop|inside|swap
+ * b14_small_stacks SRC DST loop|inside|swap [asking]
+ *
+ * asking: there is a handler with SA_ONSTACK, and no alternate stack.
  */
+#include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -113,9 +116,18 @@ static long deepest(int which)
     return 2 * PAGE - i;
 }
 
+static void ignore(int signal)
+{
+    (void)signal;
+}
+
 int main(int argc, char **argv)
 {
-    NEED(argc == 4);
+    NEED(argc == 4 || argc == 5);
+    if (argc == 5) {
+        struct sigaction action = {.sa_handler = ignore, .sa_flags = SA_ONSTACK};
+        NEED(sigaction(SIGUSR1, &action, NULL) == 0);
+    }
     in = open_source(argv[1]);
     out = open_destination(argv[2]);
 
