@@ -9,8 +9,10 @@
 #include "files.h"
 #include "sys.h"
 
-/* A process with more children than fit here is left alone. */
+/* The list of a process's children is read up to this size ... */
 #define CHILDREN_TEXT 4096
+/* ... and so many of them are asked: a question takes two microseconds. */
+#define CHILDREN_MANY 16
 
 /* Shells keep redirections of their own below 10, and bash its saved ones from 10 on. */
 #define PARENT_NUMBERS 16
@@ -50,8 +52,10 @@ static bool has(int own, int pid, const struct end *end)
     return false;
 }
 
-/* The children of `pid` but ourselves. `unknown` is the answer where the kernel does not tell them all. */
-static bool child_shares(int own, int pid, const struct end *end, bool unknown)
+enum answer { NOT_SHARED, SHARED, UNKNOWN };
+
+/* Calls has() for the children of `pid` but ourselves, CHILDREN_MANY at most. */
+static enum answer ask_children(int own, int pid, const struct end *end)
 {
     static char text[CHILDREN_TEXT];
     char head[FILES_PATH_SIZE], path[FILES_PATH_SIZE];
@@ -59,32 +63,47 @@ static bool child_shares(int own, int pid, const struct end *end, bool unknown)
     files_path(path, head, pid, "/children");
     ssize_t length = files_read(path, text, sizeof(text));
     if (length < 0 || length == sizeof(text) - 1)
-        return unknown;
-    int child = 0;
+        return UNKNOWN;
+    int child = 0, asked = 0;
     for (const char *s = text;; s++) {
         if (*s >= '0' && *s <= '9') {
             child = child * 10 + (*s - '0');
             continue;
         }
-        if (child && child != own && has(own, child, end))
-            return true;
+        if (child && child != own) {
+            if (asked++ == CHILDREN_MANY)
+                return UNKNOWN;
+            if (has(own, child, end))
+                return SHARED;
+        }
         child = 0;
         if (!*s)
-            return false;
+            return NOT_SHARED;
     }
+}
+
+/* True if the program has probably not opened the file itself. */
+static bool inherited(const struct end *end)
+{
+    return end->fd <= 2 || end->standard[0] || end->standard[1] || end->standard[2];
 }
 
 /* A shell that gives its descriptor to several commands has it at another number: `exec 5<file; a <&5 & b <&5
  * &`. */
 static bool parent_has_elsewhere(int own, int parent, const struct end *end)
 {
-    bool inherited = end->fd <= 2;
-    for (int i = 0; i <= 2; i++)
-        inherited |= end->standard[i];
-    for (int i = 0; inherited && i < PARENT_NUMBERS; i++)
+    for (int i = 0; i < PARENT_NUMBERS; i++)
         if (same(own, parent, end->fd, i))
             return true;
     return false;
+}
+
+/* The children of our parent: where there are too many to ask, the answer goes by where the description comes
+ * from. */
+static bool sibling_has(int own, int parent, const struct end *end)
+{
+    enum answer answer = ask_children(own, parent, end);
+    return answer == SHARED || (answer == UNKNOWN && inherited(end));
 }
 
 /* WNOWAIT takes nothing away from the program's own wait. */
@@ -101,9 +120,11 @@ bool sharing_found(int fd)
     look(&end, fd);
     int own = sys_getpid();
     int parent = (int)XFER_SYS(SYS_getppid);
-    if (parent > 0 && (has(own, parent, &end) || parent_has_elsewhere(own, parent, &end)))
+    if (parent > 0 && has(own, parent, &end))
         return true;
-    if (parent > 0 && child_shares(own, parent, &end, false))
+    if (parent > 0 && inherited(&end) && parent_has_elsewhere(own, parent, &end))
         return true;
-    return has_children() && child_shares(own, own, &end, true);
+    if (parent > 0 && sibling_has(own, parent, &end))
+        return true;
+    return has_children() && ask_children(own, own, &end) != NOT_SHARED;
 }

@@ -62,7 +62,8 @@ int main(int argc, char **argv)
     NEED(getcontext(&main_context) == 0);
     if (!begun) {
         begun = 1;
-        for (int i = 0; i < 2; i++) {
+        static int i; /* getcontext() returns like setjmp() */
+        for (i = 0; i < 2; i++) {
             NEED(getcontext(&context[i]) == 0);
             context[i].uc_stack = (stack_t){.ss_sp = stack[i], .ss_size = STACK};
             context[i].uc_link = &main_context;
