@@ -1,6 +1,7 @@
 #include "sharing.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/kcmp.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -9,10 +10,10 @@
 #include "files.h"
 #include "sys.h"
 
-/* The list of a process's children is read up to this size ... */
+/* A process with more children than fit here is left alone. */
 #define CHILDREN_TEXT 4096
-/* ... and so many of them are asked: a question takes two microseconds. */
-#define CHILDREN_MANY 16
+/* So many children of the parent are asked: a question takes two microseconds. */
+#define SIBLINGS_MANY 16
 
 /* Shells keep redirections of their own below 10, and bash its saved ones from 10 on. */
 #define PARENT_NUMBERS 16
@@ -54,8 +55,8 @@ static bool has(int own, int pid, const struct end *end)
 
 enum answer { NOT_SHARED, SHARED, UNKNOWN };
 
-/* Calls has() for the children of `pid` but ourselves, CHILDREN_MANY at most. */
-static enum answer ask_children(int own, int pid, const struct end *end)
+/* Calls has() for the children of `pid` but ourselves, `most` of them at most. */
+static enum answer ask_children(int own, int pid, const struct end *end, int most)
 {
     static char text[CHILDREN_TEXT];
     char head[FILES_PATH_SIZE], path[FILES_PATH_SIZE];
@@ -71,7 +72,7 @@ static enum answer ask_children(int own, int pid, const struct end *end)
             continue;
         }
         if (child && child != own) {
-            if (asked++ == CHILDREN_MANY)
+            if (asked++ == most)
                 return UNKNOWN;
             if (has(own, child, end))
                 return SHARED;
@@ -98,14 +99,6 @@ static bool parent_has_elsewhere(int own, int parent, const struct end *end)
     return false;
 }
 
-/* The children of our parent: where there are too many to ask, the answer goes by where the description comes
- * from. */
-static bool sibling_has(int own, int parent, const struct end *end)
-{
-    enum answer answer = ask_children(own, parent, end);
-    return answer == SHARED || (answer == UNKNOWN && inherited(end));
-}
-
 /* WNOWAIT takes nothing away from the program's own wait. */
 static bool has_children(void)
 {
@@ -124,7 +117,7 @@ bool sharing_found(int fd)
         return true;
     if (parent > 0 && inherited(&end) && parent_has_elsewhere(own, parent, &end))
         return true;
-    if (parent > 0 && sibling_has(own, parent, &end))
+    if (parent > 0 && ask_children(own, parent, &end, SIBLINGS_MANY) == SHARED)
         return true;
-    return has_children() && ask_children(own, own, &end) != NOT_SHARED;
+    return has_children() && ask_children(own, own, &end, INT_MAX) != NOT_SHARED;
 }
