@@ -55,7 +55,7 @@ static bool has(int own, int pid, const struct end *end)
 
 enum answer { NOT_SHARED, SHARED, UNKNOWN };
 
-/* Calls has() for the children of `pid` but ourselves, `most` of them at most. */
+/* Calls has() for the children of `pid` but ourselves, unless there are more than `most`. */
 static enum answer ask_children(int own, int pid, const struct end *end, int most)
 {
     static char text[CHILDREN_TEXT];
@@ -65,22 +65,20 @@ static enum answer ask_children(int own, int pid, const struct end *end, int mos
     ssize_t length = files_read(path, text, sizeof(text));
     if (length < 0 || length == sizeof(text) - 1)
         return UNKNOWN;
-    int child = 0, asked = 0;
-    for (const char *s = text;; s++) {
-        if (*s >= '0' && *s <= '9') {
+    for (const char *s = text; *s; s++) /* "PID PID PID " */
+        if (*s == ' ' && most-- == 0)
+            return UNKNOWN;
+    int child = 0;
+    for (const char *s = text; *s; s++) {
+        if (*s != ' ') {
             child = child * 10 + (*s - '0');
             continue;
         }
-        if (child && child != own) {
-            if (asked++ == most)
-                return UNKNOWN;
-            if (has(own, child, end))
-                return SHARED;
-        }
+        if (child != own && has(own, child, end))
+            return SHARED;
         child = 0;
-        if (!*s)
-            return NOT_SHARED;
     }
+    return NOT_SHARED;
 }
 
 /* True if the program has probably not opened the file itself. */
