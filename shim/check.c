@@ -58,13 +58,21 @@ static bool worth(const struct check *check, const struct detect *loop)
            payoff_worth(check->left, smaller(loop->read_got, loop->write_size), check->kind);
 }
 
-enum refusal check_worth(struct check *check, const struct detect *loop)
+static enum refusal look_at_ends(struct check *check, const struct detect *loop)
 {
     if (xfer_endpoint_look(&check->in, loop->in) < 0)
         return REFUSAL_SOURCE_KIND;
     if (xfer_endpoint_look(&check->out, loop->out) < 0 || !S_ISREG(check->out.mode))
         return REFUSAL_DEST_KIND;
     check->left = check->in.size > check->in.offset ? (uint64_t)(check->in.size - check->in.offset) : 0;
+    return REFUSAL_NONE;
+}
+
+enum refusal check_worth(struct check *check, const struct detect *loop)
+{
+    enum refusal refused = look_at_ends(check, loop);
+    if (refused != REFUSAL_NONE)
+        return refused;
     check->kind = PAYOFF_DISK;
     if (config.threshold_given)
         return REFUSAL_NONE;
@@ -169,7 +177,10 @@ static enum refusal check_memory(struct check *check, const struct detect *loop)
 
 enum refusal check_ends(struct check *check, const struct detect *loop)
 {
-    enum refusal refused = check_source(&check->in);
+    /* Once more: a handler may have reopened or moved one of them before the handlers were blocked. */
+    enum refusal refused = look_at_ends(check, loop);
+    if (refused == REFUSAL_NONE)
+        refused = check_source(&check->in);
     if (refused == REFUSAL_NONE)
         refused = check_destination(check);
     seen.device = check->out.device;

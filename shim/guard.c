@@ -192,6 +192,19 @@ static void on_trap(const siginfo_t *info, ucontext_t *context)
     }
 }
 
+static void on_sigsys(int number, siginfo_t *info, void *context);
+
+static int set_handler(signals_mask mask, struct signals_action *old)
+{
+    struct signals_action action = {
+        .handler = (uintptr_t)on_sigsys,
+        .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER,
+        .restorer = (uintptr_t)xfer_gate_sigreturn,
+        .mask = mask,
+    };
+    return signals_action(SIGSYS, &action, old);
+}
+
 /* Somebody sent SIGSYS: the program dies of it as it would have, with its bytes written. */
 static void die(void)
 {
@@ -203,6 +216,8 @@ static void die(void)
     signals_action(SIGSYS, &standard, NULL);
     long thread = XFER_SYS(SYS_gettid);
     XFER_SYS(SYS_tgkill, sys_getpid(), thread, SIGSYS);
+    if (guard.armed && sys_getpid() == 1) /* the init of a pid namespace does not die of it */
+        set_handler(guard.handled, NULL);
 }
 
 static void on_sigsys(int number, siginfo_t *info, void *context)
@@ -214,17 +229,6 @@ static void on_sigsys(int number, siginfo_t *info, void *context)
     else
         die();
     guard.context = NULL;
-}
-
-static int set_handler(signals_mask mask, struct signals_action *old)
-{
-    struct signals_action action = {
-        .handler = (uintptr_t)on_sigsys,
-        .flags = SA_SIGINFO | SA_ONSTACK | SA_RESTORER,
-        .restorer = (uintptr_t)xfer_gate_sigreturn,
-        .mask = mask,
-    };
-    return signals_action(SIGSYS, &action, old);
 }
 
 void guard_block_all(void)

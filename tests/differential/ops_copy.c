@@ -24,6 +24,8 @@ enum place { PLACE_NEVER, PLACE_AFTER_READ, PLACE_AFTER_WRITE, PLACE_BETWEEN_PIE
 
 /* Bytes: a loop may read what it has written. */
 #define COPY_MOST 600000
+/* One copy's writes: each may wait for a disk. */
+#define WRITES_MOST 1500
 /* Copies within copies. */
 #define DEEPEST 8
 #define QUEUE_SIZE (1 << 19)
@@ -133,7 +135,7 @@ static void one_write(struct copy *c, int fd, const unsigned char *bytes, size_t
     c->writes++;
     if (n > 0)
         c->put += n;
-    if (n != (long)count)
+    if (n != (long)count || c->writes >= WRITES_MOST)
         c->over = true;
 }
 
