@@ -11,7 +11,7 @@ static volatile sig_atomic_t by_gate;
 
 uint64_t xfer_clock_ms(void)
 {
-    struct timespec time = {0};
+    struct timespec time;
     if (by_gate) {
         XFER_SYS(SYS_clock_gettime, CLOCK_MONOTONIC_COARSE, &time);
     } else {

@@ -18,6 +18,8 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "arch/x86_64/exchange.h"
+
 /* The positions have 23 bits each, which limits a window to 8 MiB - 1; 4 MiB is the largest that any engine
  * gains from. */
 #define XFER_WINDOW_LARGEST ((size_t)4 << 20)
@@ -64,12 +66,13 @@ static inline void xfer_window_set(struct xfer_window *w, struct xfer_position p
     atomic_store_explicit(&w->word, xfer_position_pack(p), memory_order_release);
 }
 
-/* Moves the word from `from` to `to`; false, and nothing done, when it is no longer `from`. */
+/* Moves the word from `from` to `to`; false, and nothing done, when it is no longer `from`. Against handlers
+ * of this very thread only: nobody else shares the memory.
+ */
 static inline bool xfer_window_commit(struct xfer_window *w, struct xfer_position from,
                                       struct xfer_position to)
 {
-    uint64_t expected = xfer_position_pack(from);
-    return atomic_compare_exchange_strong(&w->word, &expected, xfer_position_pack(to));
+    return arch_exchange_if(&w->word, xfer_position_pack(from), xfer_position_pack(to));
 }
 
 /* Copies `count` bytes from `position` to the program's memory, if that many are there. The fields may belong

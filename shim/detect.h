@@ -80,8 +80,14 @@ static inline bool detect_usual_write(struct detect *d, int fd, const void *buff
         d->read_seen = false;
         return true;
     }
-    if (d->file_ended || !d->read_seen || !site || site->address != address)
+    if (d->in < 0)
+        return true;
+    if (d->file_ended || !site || site->address != address)
         return false;
+    if (!d->read_seen) { /* another part of what was read */
+        site->moved += (uint64_t)got;
+        return true;
+    }
     if (site->refused_in >= 0 && (site->refused_in != d->in || site->refused_out != fd))
         return false;
     if (site->moved + (uint64_t)got >= site->ask_at)
