@@ -12,7 +12,10 @@
 /* 16 KiB and up: below, nothing is gained (the OpenJDK change 8 -> 16 KiB and its further doublings). */
 #define BUFFER_DEFAULT ((size_t)16 << 10)
 #define BUFFER_LEAST ((size_t)4 << 10)
-#define BUFFER_MAX_DEFAULT ((size_t)256 << 10)
+/* A 512 B loop within ext4 gains 6.5x with 256 KiB, 8.1x with 512 KiB, 8.2x with 1 MiB: the kernel takes
+ * larger folios for larger writes. A promise is at most as large.
+ */
+#define BUFFER_MAX_DEFAULT ((size_t)512 << 10)
 #define THRESHOLD_DEFAULT ((uint64_t)64 << 10)
 
 /* A program's name is compared up to this length; Linux names are shorter (NAME_MAX). */

@@ -166,8 +166,22 @@ void report_would_start(int in, int out, size_t chunk)
     observed.record->sessions++;
 }
 
-/* A window moves with four calls: read ahead, two looks at the source's offset, one write. */
-#define CALLS_OF_WINDOW 4
+/* A window moves with five calls: read ahead, a look at the free space, two at the source's offset, one
+ * write. The first pair and the end of a session take a few more.
+ */
+#define CALLS_OF_WINDOW 5
+#define CALLS_OF_ENDS 8
+
+/* The calls that a session would make for so many bytes: windows double from the first to the largest. */
+static uint64_t calls_for(uint64_t bytes)
+{
+    uint64_t windows = 1, size = config.buffer;
+    for (; bytes > size && size < config.buffer_max; windows++) {
+        bytes -= size;
+        size = 2 * size < config.buffer_max ? 2 * size : config.buffer_max;
+    }
+    return (windows + bytes / size) * CALLS_OF_WINDOW + CALLS_OF_ENDS;
+}
 
 void report_observed(int in, int out, size_t bytes)
 {
@@ -177,7 +191,7 @@ void report_observed(int in, int out, size_t bytes)
     stats->reads++;
     stats->writes++;
     stats->bytes += bytes;
-    stats->calls = (stats->bytes / config.buffer_max + 1) * CALLS_OF_WINDOW;
+    stats->calls = calls_for(stats->bytes);
 }
 
 static uint64_t saved_us(const struct record *r)

@@ -36,7 +36,7 @@ static const char usage[] =
     "  --only LIST        act only in programs with these names: commas between, * and ? as in the shell\n"
     "  --skip LIST        do nothing in programs with these names\n"
     "  --buffer SIZE      bytes read at once at first (16K)\n"
-    "  --buffer-max SIZE  bytes read at once at most (256K)\n"
+    "  --buffer-max SIZE  bytes read at once at most (512K)\n"
     "  --threshold SIZE   start after so many bytes, whether it pays or not (64K, and where it pays)\n"
     "  --engines LIST     ways to move bytes that may be used\n"
     "  --library FILE     preload this library\n"

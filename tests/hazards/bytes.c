@@ -97,8 +97,8 @@ static void sized(const char *directory, void *size)
 
 Test(hazard_a, A17_every_size_around_the_window)
 {
-    /* The window grows from 16 KiB to 256 KiB; around each of its ends, and of the pieces'. */
-    static const uint64_t marks[] = {0, 4096, 16384, 32768, 49152, 65536, 131072, 262144, 524288};
+    /* The window grows from 16 KiB to 512 KiB; around each of its ends, and of the pieces'. */
+    static const uint64_t marks[] = {0, 4096, 16384, 32768, 49152, 65536, 131072, 262144, 524288, 1048576};
     for (size_t mark = 0; mark < sizeof marks / sizeof *marks; mark++)
         for (int near = -1; near <= 1; near++) {
             uint64_t size = marks[mark] + (uint64_t)near;

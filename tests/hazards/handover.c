@@ -182,7 +182,7 @@ static int64_t gap_after_kill(double seconds)
 
 Test(hazard_a, A23_killed_and_another_goes_on)
 {
-    enum { KILLS = 25, LARGEST_WINDOW = 256 << 10 };
+    enum { KILLS = 25, LARGEST_WINDOW = 512 << 10 };
     int gaps = 0;
     for (int i = 1; i <= KILLS; i++) {
         int64_t gap = gap_after_kill(0.002 * i);

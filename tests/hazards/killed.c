@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* The largest window of a copy: what may be promised and not yet written. */
-enum { PROMISE = 256 << 10 };
+enum { PROMISE = 512 << 10 };
 
 struct plan {
     size_t chunk;

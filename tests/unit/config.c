@@ -31,7 +31,7 @@ Test(config, nothing_set_gives_the_documented_defaults)
 {
     read_as("dd");
     cr_expect(config.mode == CONFIG_ON);
-    cr_expect(config.buffer == 16 * K && config.buffer_max == 256 * K);
+    cr_expect(config.buffer == 16 * K && config.buffer_max == 512 * K);
     cr_expect(config.threshold == 64 * K && !config.threshold_given);
     cr_expect(config.engine_write && config.report == NULL && config.malformed == NULL);
 }
@@ -57,7 +57,7 @@ Test(config, empty_values_are_as_if_unset)
     for (int i = 0; i < 8; i++)
         given(names[i], "");
     read_as("dd");
-    cr_expect(config.mode == CONFIG_ON && config.buffer == 16 * K && config.buffer_max == 256 * K);
+    cr_expect(config.mode == CONFIG_ON && config.buffer == 16 * K && config.buffer_max == 512 * K);
     cr_expect(!config.threshold_given && config.engine_write && !config.report && !config.malformed);
 }
 
