@@ -193,5 +193,7 @@ enum refusal check_ends(struct check *check, const struct detect *loop)
         refused = REFUSAL_SHARED_OFFSET;
     if (refused == REFUSAL_NONE)
         refused = check_memory(check, loop);
+    if (refused == REFUSAL_NONE && !worth(check, loop)) /* now that the mappings are counted */
+        refused = REFUSAL_SMALL_GAIN;
     return refused;
 }
