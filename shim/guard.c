@@ -34,7 +34,7 @@
  * way, which looks up a mapping. Handlers of the program that run on this much or more are not written to use
  * the last of it.
  */
-#define LARGE_STACK 65536
+#define LARGE_STACK 32768
 /* The stack that is ours: room for the handler and a frame of the largest register state known (AMX, 11 KiB).
  */
 #define OUR_STACK_SIZE ((size_t)64 << 10)
