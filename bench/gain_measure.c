@@ -1,5 +1,6 @@
 #include "gain.h"
 
+#include <unistd.h>
 #include <bsd/string.h>
 #include <err.h>
 #include <errno.h>
@@ -81,7 +82,10 @@ static enum outcome task_run(const struct task *task, const char *preload, struc
         .stdout_path = task->stdout_path,
         .preload = preload,
     };
+    /* The removal's own work, the journal and the blocks that are given back, is not to be done in the next
+     * run's time. */
     tree_remove(task->out);
+    sync();
     int status = task->prepare[0] ? command_run(&prepare, cost) : 0;
     if (status != 0)
         return say_failure(task->prepare[0], NULL, status);
