@@ -53,13 +53,13 @@ Test(payoff, a_start_costs_more_with_more_mappings)
     cr_expect(payoff_cost() > 0 && payoff_cost() < usual);
 }
 
-Test(payoff, worth_it_is_twice_the_cost)
+Test(payoff, worth_it_is_three_times_the_cost)
 {
     size_t chunks[] = {1, 100, 512, 1000, 4096, 8192, 16384, 20000, 30000};
     for (int i = 0; i < 9; i++) {
         size_t chunk = chunks[i];
         uint64_t gain = payoff_least(chunk, PAYOFF_DISK) / chunk * payoff_saving(chunk, PAYOFF_DISK),
-                 cost = 2 * payoff_cost();
+                 cost = 3 * payoff_cost();
         cr_expect(payoff_worth(payoff_least(chunk, PAYOFF_DISK), chunk, PAYOFF_DISK), "%zu", chunk);
         cr_expect(gain >= cost && gain <= cost + 2 * payoff_saving(chunk, PAYOFF_DISK),
                   "%zu: gain %lu, cost %lu", chunk, gain, cost);
@@ -96,6 +96,6 @@ Test(payoff, C7_a_session_that_only_earned_its_cost_has_not_paid)
     uint64_t even = payoff_cost() / payoff_saving(4096, PAYOFF_DISK);
     cr_expect(!payoff_paid(0, 4096, PAYOFF_DISK));
     cr_expect(!payoff_paid(even + 1, 4096, PAYOFF_DISK));
-    cr_expect(payoff_paid(2 * even + 2, 4096, PAYOFF_DISK), "what payoff_worth() promised");
+    cr_expect(payoff_paid(3 * even + 3, 4096, PAYOFF_DISK), "what payoff_worth() promised");
     cr_expect(!payoff_paid(UINT64_MAX / 8192, 65536, PAYOFF_DISK));
 }
