@@ -1,8 +1,8 @@
 #include "payoff.h"
 
-/* A session must save twice what it costs: its length is known from the source's size, but the loop may end
- * early. */
-#define WORTH 2
+/* A session must save three times what it costs: its length is known from the source's size, but the loop may
+ * end early. */
+#define WORTH 3
 /* Less than 1.5 times its cost and a session has not paid: the table is of one machine, and a loop that is
  * interrupted again and again must not lose on another.
  */
