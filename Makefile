@@ -28,6 +28,15 @@ override CFLAGS += -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Icore -Ishim
 # _FORTIFY_SOURCE and the stack protector, which define or need symbols of libc that we interpose or avoid).
 PRELOAD_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE
 
+# Core and shim are optimized as one: a served call passes five functions in as many files, half of its time. The
+# objects hold machine code as well (clang's cannot), for libxfer.a and the tests, which are linked with NO_LTO.
+ifeq ($(DEBUG),)
+LTO := $(shell $(CC) -flto=auto -ffat-lto-objects -fno-lto -x c -c -o /dev/null /dev/null 2>/dev/null && \
+    $(CC) --version | grep -q 'Free Software' && echo -flto=auto -ffat-lto-objects)
+endif
+NO_LTO := $(if $(LTO),-fno-lto)
+PRELOAD_CFLAGS += $(LTO)
+
 # The preloaded library is never built with AddressSanitizer, which must come before it in the process: SANITIZE=1
 # is for the core and its unit tests, which get a build folder of their own.
 UNIT := $(B)
@@ -149,4 +158,5 @@ help:
 	@echo 'make deps       the packages for demo and check; NODEPS=1 makes the others not look for packages'
 	@echo 'V=1 shows the commands, DEBUG=1 is for gdb, SANITIZE=1 builds core and unit tests with ASan and UBSan'
 
--include $(shell [ ! -d $(B) ] || find $(B) -name '*.d')
+# What suites of others unpack under $(B)/suites may hold .d files that are none of ours.
+-include $(shell [ ! -d $(B) ] || find $(B) -path $(B)/suites -prune -o -name '*.d' -print)

@@ -144,6 +144,12 @@ void scratch_path(char path[PATH_MAX], const struct setting *setting, const char
 /* Removes a file or a folder with all in it. What is not there is fine. */
 void tree_remove(const char *path);
 
+/* Takes the output of a run out of the way and gives its blocks back, but removes it only at exit: ext4
+ * without a journal does not use an inode again for a minute or more (recently_deleted() in its ialloc.c),
+ * and each new file then costs a search among those that were removed, up to ten times what copying it does.
+ * What is not there is fine. */
+void tree_retire(const char *path);
+
 /* Set by an interrupt: end the measuring and clean up. */
 bool interrupted(void);
 

@@ -82,9 +82,9 @@ static enum outcome task_run(const struct task *task, const char *preload, struc
         .stdout_path = task->stdout_path,
         .preload = preload,
     };
-    /* The removal's own work, the journal and the blocks that are given back, is not to be done in the next
+    /* What is left to do of it, the journal and the blocks that are given back, is not to be done in the next
      * run's time. */
-    tree_remove(task->out);
+    tree_retire(task->out);
     sync();
     int status = task->prepare[0] ? command_run(&prepare, cost) : 0;
     if (status != 0)
@@ -114,7 +114,6 @@ static enum outcome make_reference(struct task *task, const struct row *row)
     if (outcome != OUTCOME_MEASURED)
         return outcome;
     scratch_path(task->reference, task->setting, "expected");
-    tree_remove(task->reference);
     if (rename(task->out, task->reference) < 0) {
         warn("%s", task->out);
         return OUTCOME_FAILED;
@@ -181,9 +180,9 @@ enum outcome row_measure(const struct row *row, const struct setting *setting, s
     if (outcome == OUTCOME_MEASURED)
         outcome = measure_pairs(&task, material_path(source, setting), result);
 
-    tree_remove(task.out);
+    tree_retire(task.out);
     if (row->expected == EXPECT_PLAIN)
-        tree_remove(task.reference);
+        tree_retire(task.reference);
     task_close(&task);
     return outcome;
 }

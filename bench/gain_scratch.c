@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+static const int descriptors = 16; /* that nftw may hold */
 static char folder[PATH_MAX];
 static volatile sig_atomic_t stop;
 
@@ -32,8 +34,29 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 
 void tree_remove(const char *path)
 {
-    static const int descriptors = 16;
     if (nftw(path, remove_one, descriptors, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) < 0 && errno != ENOENT)
+        warn("%s", path);
+}
+
+static int empty_one(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+    (void)type, (void)place;
+    if (S_ISREG(status->st_mode) && truncate(path, 0) < 0)
+        warn("%s", path);
+    return 0;
+}
+
+void tree_retire(const char *path)
+{
+    static unsigned count;
+    char retired[PATH_MAX];
+    if (nftw(path, empty_one, descriptors, FTW_PHYS | FTW_MOUNT) < 0) {
+        if (errno != ENOENT)
+            warn("%s", path);
+        return;
+    }
+    if (snprintf(retired, PATH_MAX, "%s/retired.%u", folder, count++) >= PATH_MAX ||
+        rename(path, retired) < 0)
         warn("%s", path);
 }
 

@@ -32,7 +32,7 @@ static bool flush_is_due(const struct xfer_stream *s, size_t read, size_t writte
     size_t filled = s->window.filled;
     if (filled < read || filled - read < s->read_last)
         return s->at_end || read - written < count;
-    return stale(s);
+    return !s->timed && stale(s);
 }
 
 bool xfer_stream_serve(struct xfer_stream *s, void *buffer, size_t count)
@@ -48,6 +48,7 @@ bool xfer_stream_serve(struct xfer_stream *s, void *buffer, size_t count)
     to.read += (uint32_t)count;
     if (!xfer_window_commit(&s->window, from, to))
         return false;
+    s->timed = true;
     s->stats.reads++;
     return true;
 }
@@ -65,6 +66,7 @@ bool xfer_stream_accept(struct xfer_stream *s, const void *buffer, size_t count)
     to.written += (uint32_t)count;
     if (!xfer_window_commit(&s->window, from, to))
         return false;
+    s->timed = false;
     s->stats.writes++;
     s->stats.bytes += count;
     return true;
@@ -238,7 +240,8 @@ static ssize_t fill(struct xfer_stream *s, size_t count)
     s->at_end = w->filled < p.read + size;
     s->filled_at = xfer_clock_ms();
     if (s->fill < s->fill_largest)
-        s->fill = 2 * s->fill < s->fill_largest ? 2 * s->fill : s->fill_largest;
+        s->fill =
+            XFER_STREAM_GROWTH * s->fill < s->fill_largest ? XFER_STREAM_GROWTH * s->fill : s->fill_largest;
     return 0;
 }
 

@@ -23,6 +23,9 @@
  * to see. */
 #define XFER_STREAM_OLDEST_MS 100
 
+/* Each fill is this many times the one before, up to the largest. */
+#define XFER_STREAM_GROWTH 4
+
 /* Nothing is deferred unless the destination can take this many of the largest windows: then an error that
  * only a late flush would meet (no space, file size limit) is met by a real write.
  */
@@ -63,6 +66,7 @@ struct xfer_stream {
     bool started;        /* the first read has been made */
     bool at_end;         /* the last fill met the end of the source */
     uint64_t filled_at;  /* ms */
+    bool timed;          /* the clock has been looked at since the last write: the next need not */
     uint64_t unproven;   /* writes that were made to prove their memory */
     enum xfer_stream_end ended;
     int error; /* -errno of a failed flush */

@@ -58,24 +58,31 @@ static bool worth(const struct check *check, const struct detect *loop)
            payoff_worth(check->left, smaller(loop->read_got, loop->write_size), check->kind);
 }
 
-static enum refusal look_at_ends(struct check *check, const struct detect *loop)
+static enum refusal look_at_source(struct check *check, const struct detect *loop)
 {
     if (xfer_endpoint_look(&check->in, loop->in) < 0)
         return REFUSAL_SOURCE_KIND;
+    check->left = check->in.size > check->in.offset ? (uint64_t)(check->in.size - check->in.offset) : 0;
+    return REFUSAL_NONE;
+}
+
+static enum refusal look_at_destination(struct check *check, const struct detect *loop)
+{
     if (xfer_endpoint_look(&check->out, loop->out) < 0 || !S_ISREG(check->out.mode))
         return REFUSAL_DEST_KIND;
-    check->left = check->in.size > check->in.offset ? (uint64_t)(check->in.size - check->in.offset) : 0;
     return REFUSAL_NONE;
 }
 
 enum refusal check_worth(struct check *check, const struct detect *loop)
 {
-    enum refusal refused = look_at_ends(check, loop);
-    if (refused != REFUSAL_NONE)
+    enum refusal refused = look_at_source(check, loop);
+    check->kind = PAYOFF_DISK; /* where more is saved; most questions are about small files and end here */
+    if (refused == REFUSAL_NONE && !worth(check, loop))
+        refused = REFUSAL_SMALL_GAIN;
+    if (refused == REFUSAL_NONE)
+        refused = look_at_destination(check, loop);
+    if (refused != REFUSAL_NONE || config.threshold_given)
         return refused;
-    check->kind = PAYOFF_DISK;
-    if (config.threshold_given)
-        return REFUSAL_NONE;
     if ((uint64_t)smaller((size_t)check->in.offset, (size_t)check->out.offset) < loop->current->run_least)
         return REFUSAL_BACKOFF;
     check->kind = seen.device == check->out.device ? seen.kind : PAYOFF_DISK;
@@ -178,7 +185,9 @@ static enum refusal check_memory(struct check *check, const struct detect *loop)
 enum refusal check_ends(struct check *check, const struct detect *loop)
 {
     /* Once more: a handler may have reopened or moved one of them before the handlers were blocked. */
-    enum refusal refused = look_at_ends(check, loop);
+    enum refusal refused = look_at_source(check, loop);
+    if (refused == REFUSAL_NONE)
+        refused = look_at_destination(check, loop);
     if (refused == REFUSAL_NONE)
         refused = check_source(&check->in);
     if (refused == REFUSAL_NONE)

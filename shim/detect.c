@@ -9,13 +9,14 @@
 /* 256 KiB * 4^11 is beyond any file: the site is left alone. */
 #define FAILED_MANY 11
 
+/* A file that was too small may grow (or say nothing of its size, as those of /proc): asked again after this
+ * much. */
+#define GROWN ((uint64_t)256 << 10)
+
 /* Lasting refusals are asked again after this much, twice as much each time. */
 #define REFUSED_WAIT_FIRST ((uint64_t)256 << 10)
 #define REFUSED_WAIT_EAGER ((uint64_t)4 << 10)
 #define REFUSED_WAIT_LAST ((uint64_t)256 << 20)
-
-/* From this many files in a row on that were too small, a file must first show that it is not. */
-#define SMALL_FILES_MANY 4
 
 void detect_read(struct detect *d, int fd, const void *buffer, size_t asked, ssize_t got)
 {
@@ -78,7 +79,7 @@ bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, con
     if (d->file_ended) {
         d->file_ended = false;
         d->pairs = 1;
-        if (site->small_files && site->small_files < SMALL_FILES_MANY)
+        if (site->small_file)
             site->ask_at = site->moved;
         return false;
     }
@@ -87,15 +88,12 @@ bool detect_write(struct detect *d, int fd, const void *buffer, ssize_t got, con
     return true;
 }
 
-void detect_too_small(struct detect *d, uint64_t left, uint64_t least)
+void detect_too_small(struct detect *d, uint64_t left)
 {
     struct detect_site *site = d->current;
-    site->small_files++;
+    site->small_file = true;
     site->refused_in = -1;
-    /* When these files are all small, the next one gets asked only when a quarter of a worthwhile size went
-     * by. */
-    uint64_t wait = site->small_files < SMALL_FILES_MANY ? left : left + least / 4;
-    site->ask_at = site->moved + wait + 1;
+    site->ask_at = site->moved + (left < GROWN ? GROWN : left);
 }
 
 void detect_refused(struct detect *d, bool eager)
@@ -116,7 +114,7 @@ void detect_session_over(struct detect *d, bool paid)
     d->read_seen = false;
     site->moved = 0;
     site->refused_in = -1;
-    site->small_files = 0;
+    site->small_file = false;
     if (paid) {
         site->failures /= 2;
         site->run_least = 0;

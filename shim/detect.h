@@ -18,12 +18,12 @@
 /* One place that writes, named by its return address. */
 struct detect_site {
     const void *address;
-    uint64_t moved;       /* bytes written since the last session, refusal of lasting kind or failure */
-    uint64_t ask_at;      /* value of `moved` at which to ask next */
-    uint64_t run_least;   /* bytes that source and destination must both be into their files: raised by each
-                             failure */
-    unsigned failures;    /* sessions that cost more than they saved */
-    unsigned small_files; /* files in a row that were not worth a session */
+    uint64_t moved;     /* bytes written since the last session, refusal of lasting kind or failure */
+    uint64_t ask_at;    /* value of `moved` at which to ask next */
+    uint64_t run_least; /* bytes that source and destination must both be into their files: raised by each
+                           failure */
+    unsigned failures;  /* sessions that cost more than they saved */
+    bool small_file;    /* the last file was not worth a session; the next may be */
     int refused_in, refused_out; /* the pair of the last lasting refusal, -1: none */
     uint64_t refused_wait;       /* bytes to the next question about it */
 };
@@ -102,9 +102,9 @@ static inline bool detect_usual_write(struct detect *d, int fd, const void *buff
 
 /* The answers to that question, for d->current. */
 
-/* What is left of the source, `left` bytes, is not worth a session whose least worthwhile size is `least`
- * bytes. */
-void detect_too_small(struct detect *d, uint64_t left, uint64_t least);
+/* What is left of the source, `left` bytes, is not worth a session. The question costs half a microsecond, so
+ * it is asked in each file of a tree, at its second pair. */
+void detect_too_small(struct detect *d, uint64_t left);
 
 /* The pair cannot have a session; nothing about that changes soon. `eager` shortens the time to the next
  * question. */

@@ -22,9 +22,6 @@ void payoff_mappings(unsigned count);
 /* True if copying `bytes` more in pieces of `chunk` bytes is worth a session. */
 bool payoff_worth(uint64_t bytes, size_t chunk, enum payoff_kind kind);
 
-/* The fewest bytes for which that is true. */
-uint64_t payoff_least(size_t chunk, enum payoff_kind kind);
-
 /* True if a session of so many pairs was worth it. */
 bool payoff_paid(uint64_t pairs, size_t chunk, enum payoff_kind kind);
 

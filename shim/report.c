@@ -172,13 +172,13 @@ void report_would_start(int in, int out, size_t chunk)
 #define CALLS_OF_WINDOW 5
 #define CALLS_OF_ENDS 8
 
-/* The calls that a session would make for so many bytes: windows double from the first to the largest. */
+/* The calls that a session would make for so many bytes: windows grow from the first to the largest. */
 static uint64_t calls_for(uint64_t bytes)
 {
     uint64_t windows = 1, size = config.buffer;
     for (; bytes > size && size < config.buffer_max; windows++) {
         bytes -= size;
-        size = 2 * size < config.buffer_max ? 2 * size : config.buffer_max;
+        size = XFER_STREAM_GROWTH * size < config.buffer_max ? XFER_STREAM_GROWTH * size : config.buffer_max;
     }
     return (windows + bytes / size) * CALLS_OF_WINDOW + CALLS_OF_ENDS;
 }

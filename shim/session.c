@@ -216,11 +216,11 @@ static enum refusal try_start(struct check *check, struct detect *loop)
     return refused;
 }
 
-static void note_refusal(struct detect *loop, enum refusal refused, uint64_t left, enum payoff_kind kind)
+static void note_refusal(struct detect *loop, enum refusal refused, uint64_t left)
 {
     report_refusal(refused);
     if (refused == REFUSAL_SMALL_GAIN)
-        detect_too_small(loop, left, payoff_least(loop->write_size, kind));
+        detect_too_small(loop, left);
     else if (refused == REFUSAL_BACKOFF)
         detect_not_yet(loop);
     else
@@ -243,7 +243,6 @@ void session_consider(struct detect *loop)
     struct check check;
     enum refusal refused = check_loop(loop);
     check.left = 0;
-    check.kind = PAYOFF_DISK;
     if (session_live)
         return;
     if (sandbox_is_entered())
@@ -257,7 +256,7 @@ void session_consider(struct detect *loop)
     if (refused == REFUSAL_NONE)
         refused = try_start(&check, loop);
     if (refused != REFUSAL_NONE)
-        note_refusal(loop, refused, check.left, check.kind);
+        note_refusal(loop, refused, check.left);
     else if (config.mode == CONFIG_OBSERVE)
-        detect_too_small(loop, check.left, 0);
+        detect_too_small(loop, check.left);
 }

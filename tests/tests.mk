@@ -62,6 +62,6 @@ define test_rule
 $(call test_program,$1): $(call test_program,$1).o $(call test_folder,$1)/tests/support/support.o \
     $(tests/$1.objects) $$(XFER_LIB)
 	$$(say) LINK $$@
-	$$(Q)$$(CC) $$(CFLAGS) $(if $(filter unit/%,$1),$$(SAN)) $$(LDFLAGS) -o $$@ $$(filter-out %/flags,$$^) -lcriterion
+	$$(Q)$$(CC) $$(CFLAGS) $$(NO_LTO) $(if $(filter unit/%,$1),$$(SAN)) $$(LDFLAGS) -o $$@ $$(filter-out %/flags,$$^) -lcriterion
 endef
 $(foreach name,$(TEST_NAMES),$(eval $(call test_rule,$(name))))

@@ -8,7 +8,7 @@ set -u
 build=${TEST_BUILD:-build}
 library=${TEST_SHIM:-$build/libxfershim.so}
 python=${PYTHON:-/usr/bin/python3}
-place=$(mkdir -p "$build/tests/cpython" && cd "$build/tests/cpython" && pwd) || exit 1
+place=$(mkdir -p "$build/suites/cpython" && cd "$build/suites/cpython" && pwd) || exit 1
 
 modules='test_io test_os test_shutil test_subprocess test_signal test_tarfile test_mmap test_zipfile test_gzip
 	test_fileio test_tempfile test_file test_bufio test_largefile test_univnewlines test_fileinput test_zlib

@@ -147,26 +147,30 @@ Test(detect, too_small_waits_for_the_rest_of_this_file_and_asks_early_in_the_nex
 {
     begin();
     cr_assert(pairs_until_asked(3, 4, 4 * K, 100) == 16);
-    detect_too_small(&d, 8 * K, 400 * K);
-    cr_expect(!pair(3, 4, 4 * K));
-    cr_expect(!pair(3, 4, 4 * K));
-    cr_expect(pair(3, 4, 4 * K), "the file was longer than it said: ask");
-    detect_too_small(&d, 8 * K, 400 * K);
+    detect_too_small(&d, 8 * K);
+    int pairs = pairs_until_asked(3, 4, 4 * K, 200);
+    cr_expect(pairs == 64, "the file was longer than it said, asked after %d pairs", pairs);
+    detect_too_small(&d, 0);
+    pairs = pairs_until_asked(3, 4, 4 * K, 200);
+    cr_expect(pairs == 64, "no size at all, asked after %d pairs", pairs);
+    detect_too_small(&d, 8 * K);
     detect_read(&d, 3, buffer, 4 * K, 0);
     cr_expect(!pair(3, 4, 4 * K));
     cr_expect(pair(3, 4, 4 * K));
 }
 
-Test(detect, C7_a_tree_of_small_files_is_soon_asked_about_seldom)
+Test(detect, C7_a_tree_of_small_files_is_asked_about_once_in_each)
 {
     begin();
     int asked = 0;
-    for (int file = 0; file < 2000; file++)
-        if (copy_file(3, 4, 32 * K, 4 * K)) {
+    for (int file = 0; file < 2000; file++) {
+        int pairs = copy_file(3, 4, 32 * K, 4 * K);
+        if (pairs > 0) {
             asked++;
-            detect_too_small(&d, 20 * K, 400 * K);
+            detect_too_small(&d, (uint64_t)(8 - pairs) * 4 * K);
         }
-    cr_expect(asked > 100 && asked < 700, "%d questions for 2000 files", asked);
+    }
+    cr_expect(asked >= 1990 && asked <= 2000, "%d questions for 2000 files", asked);
 }
 
 Test(detect, a_large_file_after_many_small_ones_is_asked_about)
@@ -174,7 +178,7 @@ Test(detect, a_large_file_after_many_small_ones_is_asked_about)
     begin();
     for (int file = 0; file < 200; file++)
         if (copy_file(3, 4, 32 * K, 4 * K))
-            detect_too_small(&d, 20 * K, 400 * K);
+            detect_too_small(&d, 20 * K);
     int pairs = copy_file(3, 4, 4096 * K, 4 * K);
     cr_expect(pairs > 0 && pairs < 60, "after %d pairs", pairs);
 }

@@ -264,8 +264,8 @@ Test(stream, C3_write_that_nears_the_end_of_the_source_flushes)
     }
 }
 
-/* At the end of the source there is no later read to wait for: every small write of the last large read is in the file when it
- * returns.
+/* At the end of the source there is no later read to wait for: every small write of the last large read is in
+ * the file when it returns.
  */
 Test(stream, C3_every_small_write_at_the_end_of_the_source_is_flushed)
 {
@@ -363,15 +363,34 @@ Test(stream, a_window_of_100_ms_still_is)
     cr_expect(calls_made == 0, "%ld calls", calls_made);
 }
 
-Test(stream, a_promise_older_than_100_ms_is_kept_by_the_next_write)
+Test(stream, a_promise_older_than_100_ms_is_kept_by_the_next_read)
 {
     struct fused *f = running(1 << 20, 512);
     copy_some(f, 512, 50);
-    cr_assert(fused_read(f, f->buffer, 512) == 512);
     cr_assert(size_of(f->out) < 50 * 512);
     clock_ms += XFER_STREAM_OLDEST_MS + 1;
+    cr_assert(fused_read(f, f->buffer, 512) == 512);
+    cr_expect(size_of(f->out) == 50 * 512);
+}
+
+Test(stream, a_promise_older_than_100_ms_is_kept_by_the_next_write_but_the_one_after_a_read)
+{
+    struct fused *f = running(1 << 20, 2048);
+    copy_some(f, 2048, 15);
+    cr_assert(fused_read(f, f->buffer, 2048) == 2048);
     cr_assert(fused_write(f, f->buffer, 512) == 512);
-    cr_expect(size_of(f->out) == 51 * 512);
+    cr_assert(size_of(f->out) < 15 * 2048);
+    clock_ms += XFER_STREAM_OLDEST_MS + 1;
+    cr_assert(fused_write(f, f->buffer + 512, 512) == 512);
+    cr_expect(size_of(f->out) == 15 * 2048 + 1024);
+
+    clock_ms += XFER_STREAM_OLDEST_MS + 1;
+    cr_assert(fused_write(f, f->buffer + 1024, 1024) == 1024);
+    cr_assert(fused_read(f, f->buffer, 2048) == 2048);
+    clock_ms += XFER_STREAM_OLDEST_MS + 1;
+    cr_assert(fused_write(f, f->buffer, 2048) == 2048);
+    cr_assert(fused_read(f, f->buffer, 2048) == 2048);
+    cr_expect(size_of(f->out) == 17 * 2048, "%ld", (long)size_of(f->out));
 }
 
 Test(stream, A8_bytes_already_delivered_are_kept_when_the_window_is_read_anew)
