@@ -62,6 +62,7 @@ int xfer_endpoint_look_closer(struct xfer_endpoint *end)
     if (rc < 0)
         return rc;
     end->fs_type = (uint32_t)fs.f_type;
+    end->fs_block = (size_t)fs.f_bsize;
     end->fs_free = (uint64_t)available(&fs);
     return 0;
 }

@@ -3,6 +3,7 @@
 #define XFER_ENDPOINT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,6 +17,7 @@ struct xfer_endpoint {
     off_t offset;     /* bytes from the start */
     int flags;        /* F_GETFL, valid after xfer_endpoint_look_closer() */
     uint64_t fs_type; /* f_type, valid after xfer_endpoint_look_closer() */
+    size_t fs_block;  /* bytes of a block, valid after xfer_endpoint_look_closer() */
     uint64_t fs_free; /* bytes free to everybody, valid after xfer_endpoint_look_closer() */
 };
 

@@ -7,10 +7,10 @@
 /* A write of nothing for a count above 0 says neither how far it got nor why: POSIX leaves it to the device.
  * It must not become an endless loop, so it counts as an I/O error.
  */
-static ssize_t move(int fd, const void *bytes, size_t count)
+static ssize_t move(const struct xfer_piece *piece, int out)
 {
-    ssize_t n = sys_write(fd, bytes, count);
-    return n == 0 && count > 0 ? -EIO : n;
+    ssize_t n = sys_write(out, piece->bytes, piece->count);
+    return n == 0 && piece->count > 0 ? -EIO : n;
 }
 
 const struct xfer_engine xfer_engine_write = {"write", move};

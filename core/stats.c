@@ -8,4 +8,5 @@ void xfer_stats_add(struct xfer_stats *to, const struct xfer_stats *from)
     to->calls += from->calls;
     to->fills += from->fills;
     to->flushes += from->flushes;
+    to->shared += from->shared;
 }

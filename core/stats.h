@@ -9,6 +9,7 @@ struct xfer_stats {
     uint64_t bytes;          /* written by those writes */
     uint64_t calls;          /* system calls made instead */
     uint64_t fills, flushes; /* of which these moved bytes */
+    uint64_t shared;         /* bytes that were not written: the destination shares the source's blocks */
 };
 
 /* Adds `from` to `to`. */

@@ -5,10 +5,14 @@
 
 #include "clock.h"
 #include "endpoint.h"
+#include "lease.h"
 #include "sys.h"
 
 /* Fills end on a multiple of this in the source, so that most flushes start and end on page boundaries. */
 #define FILL_ALIGNMENT 4096
+
+/* Fewer bytes are as cheaply written as shared: XFS gains from 128 KiB on, btrfs from 16. */
+#define SHARED_LEAST ((size_t)16 << 10)
 
 /* With this many writes from memory that was not proven, and more than half of all, a stream is of no use:
  * the loop's buffers change too often.
@@ -85,6 +89,8 @@ void xfer_stream_open(struct xfer_stream *s, const struct xfer_stream_setup *set
     s->window.flushed = history;
     s->window.base = setup->in_offset - (off_t)history;
     s->engine = setup->engine;
+    s->share = setup->share;
+    s->unshared_largest = setup->unshared_largest;
     s->in = setup->in;
     s->out = setup->out;
     s->in_kernel = setup->in_offset;
@@ -148,11 +154,12 @@ static void place_source(struct xfer_stream *s)
 }
 
 /* Writes the window up to `to`. `flushed` moves with every byte that the kernel takes. */
-static int move_promise(struct xfer_stream *s, size_t to)
+static int write_promise(struct xfer_stream *s, size_t to)
 {
     struct xfer_window *w = &s->window;
     while (w->flushed < to) {
-        ssize_t n = s->engine->move(s->out, w->bytes + w->flushed, to - w->flushed);
+        struct xfer_piece piece = {.bytes = w->bytes + w->flushed, .in = -1, .count = to - w->flushed};
+        ssize_t n = s->engine->move(&piece, s->out);
         s->stats.calls++;
         if (n < 0) {
             if (s->ended == XFER_END_NONE)
@@ -165,17 +172,74 @@ static int move_promise(struct xfer_stream *s, size_t to)
     return 0;
 }
 
-static int flush(struct xfer_stream *s, size_t to)
-{
-    place_source(s);
-    return move_promise(s, to);
-}
-
 static ssize_t end(struct xfer_stream *s, enum xfer_stream_end why)
 {
     if (s->ended == XFER_END_NONE)
         s->ended = why;
     return XFER_STREAM_END;
+}
+
+static void stop_sharing(struct xfer_stream *s, enum xfer_unshared why)
+{
+    if (s->share.on)
+        s->share.why_not = why;
+    s->share.on = false;
+    s->fill_largest = s->unshared_largest;
+    if (s->fill > s->fill_largest)
+        s->fill = s->fill_largest;
+    if (s->fill_largest == 0)
+        end(s, XFER_END_UNSHARED);
+}
+
+/* Lets the destination share the whole blocks among the bytes up to `to`; those before the first are written.
+ * What is left is for write_promise(). Plain's offset is the destination's own, so it is looked at before and
+ * after: if somebody else moves it too, then as write(2) would have it (copy_file_range does not take the
+ * lock of the offset).
+ */
+static int share_promise(struct xfer_stream *s, size_t to)
+{
+    struct xfer_window *w = &s->window;
+    const size_t within = s->share.block - 1;
+    off_t from = w->base + (off_t)w->flushed, at = sys_lseek(s->out, 0, SEEK_CUR);
+    size_t head = -(size_t)at & within;
+    s->stats.calls++;
+    if (at < 0 || ((size_t)(from - at) & within)) {
+        stop_sharing(s, XFER_UNSHARED_POSITION);
+        return 0;
+    }
+    if (to - w->flushed < head + SHARED_LEAST)
+        return 0;
+    size_t whole = (to - w->flushed - head) & ~within;
+    s->stats.calls++;
+    if (xfer_share_dirty(s->in, from + (off_t)head, whole)) {
+        stop_sharing(s, XFER_UNSHARED_DIRTY);
+        return 0;
+    }
+    int rc = write_promise(s, w->flushed + head);
+    if (rc < 0)
+        return rc;
+    size_t moved = xfer_share_move(&s->share, s->in, from + (off_t)head, s->out, whole);
+    w->flushed += moved;
+    s->stats.shared += moved;
+    s->stats.flushes++;
+    s->stats.calls += 2;
+    if (!s->share.on)
+        stop_sharing(s, s->share.why_not);
+    else if (sys_lseek(s->out, 0, SEEK_CUR) != at + (off_t)(head + moved))
+        stop_sharing(s, XFER_UNSHARED_POSITION);
+    return 0;
+}
+
+static int move_promise(struct xfer_stream *s, size_t to)
+{
+    int rc = s->share.on && s->window.flushed < to ? share_promise(s, to) : 0;
+    return rc < 0 ? rc : write_promise(s, to);
+}
+
+static int flush(struct xfer_stream *s, size_t to)
+{
+    place_source(s);
+    return move_promise(s, to);
 }
 
 /* True when the destination can still take all that a window may promise, with a wide margin. */
@@ -322,7 +386,8 @@ static ssize_t write_through(struct xfer_stream *s, const void *buffer, size_t c
     int rc = flush(s, p.written);
     if (rc < 0)
         return rc;
-    ssize_t n = s->engine->move(s->out, buffer, count);
+    struct xfer_piece piece = {.bytes = buffer, .in = -1, .count = count};
+    ssize_t n = s->engine->move(&piece, s->out);
     s->stats.calls++;
     if (n < 0) {
         s->ended = XFER_END_WRITE_ERROR;
@@ -405,6 +470,9 @@ int xfer_stream_close(struct xfer_stream *s)
     struct xfer_position p = xfer_window_position(&s->window);
     place_source(s);
     int rc = s->error ? s->error : move_promise(s, p.written);
+    if (s->share.leased)
+        xfer_lease_drop(s->in);
+    s->share.on = s->share.leased = false;
     p.active = false;
     p.aligned = false;
     p.generation++;

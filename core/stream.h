@@ -16,6 +16,7 @@
 
 #include "engine.h"
 #include "proof.h"
+#include "share.h"
 #include "stats.h"
 #include "window.h"
 
@@ -44,6 +45,8 @@ enum xfer_stream_end {
     XFER_END_WRITE_ERROR, /* the destination failed */
     XFER_END_SPACE,       /* the destination's file system is nearly full */
     XFER_END_LIMIT,       /* the file size limit is near */
+    XFER_END_UNSHARED,    /* blocks cannot be shared after all, and nothing else is gained at this size */
+    XFER_END_LEASE,       /* somebody wants to write to the source */
     XFER_END_FOREIGN,     /* somebody else moved the source's offset */
     XFER_END_CALL,        /* another system call of the program */
     XFER_END_SIGNAL,      /* a SIGSYS that somebody sent */
@@ -54,6 +57,8 @@ struct xfer_stream {
     struct xfer_window window;
     struct xfer_proof proof;
     const struct xfer_engine *engine;
+    struct xfer_share share;
+    size_t unshared_largest; /* fill_largest when nothing is shared (any more), bytes; 0: end then */
     int in, out;
     off_t in_kernel;     /* where the kernel's offset of the source was left, bytes */
     off_t out_limit;     /* bytes: the destination may grow to here, or -1 for no limit */
@@ -78,12 +83,14 @@ struct xfer_stream_setup {
     off_t in_offset; /* bytes: where the program is in the source */
     off_t out_limit; /* bytes, -1: none */
     bool out_append;
-    size_t fill_first, fill_largest; /* bytes */
-    size_t free_least;               /* bytes */
-    size_t read_last, write_last;    /* sizes of the loop's last calls, bytes */
-    void *memory;                    /* the window's memory ... */
-    size_t capacity;                 /* ... and its size: fill_largest and two reads, at least */
-    const struct xfer_engine *engine;
+    size_t fill_first, fill_largest;  /* bytes */
+    size_t free_least;                /* bytes */
+    size_t read_last, write_last;     /* sizes of the loop's last calls, bytes */
+    void *memory;                     /* the window's memory ... */
+    size_t capacity;                  /* ... and its size: fill_largest and two reads, at least */
+    const struct xfer_engine *engine; /* for bytes in memory */
+    struct xfer_share share;          /* for blocks, if `on` */
+    size_t unshared_largest; /* largest fill when sharing has come to its end, bytes; 0: the stream ends */
 };
 
 /* Begins: everything written is in the kernel, the program's offset is the kernel's. The proof is to be

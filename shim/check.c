@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <valgrind/valgrind.h>
 
+#include "blocks.h"
 #include "config.h"
 #include "files.h"
 #include "maps.h"
@@ -34,13 +35,20 @@ static size_t smaller(size_t a, size_t b)
 
 uint64_t check_free_least(void)
 {
-    return larger(FREE_LEAST, XFER_STREAM_MARGIN_WINDOWS * config.buffer_max);
+    return larger(FREE_LEAST, XFER_STREAM_MARGIN_WINDOWS * larger(config.buffer_max, config.share_max));
+}
+
+static size_t chunk_of(const struct detect *loop)
+{
+    return larger(loop->read_asked, loop->write_size);
 }
 
 enum refusal check_loop(const struct detect *loop)
 {
-    size_t chunk = larger(loop->read_asked, loop->write_size);
-    if (chunk >= CONFIG_CHUNK_LARGE || chunk > config.buffer_max)
+    size_t chunk = chunk_of(loop);
+    bool small = chunk < CONFIG_CHUNK_LARGE && chunk <= config.buffer_max;
+    bool shareable = blocks_wanted() && chunk <= CONFIG_CHUNK_LARGEST && chunk <= config.share_max;
+    if (!small && !shareable)
         return REFUSAL_CHUNK_LARGE;
     return config.engine_write ? REFUSAL_NONE : REFUSAL_ENGINE_OFF;
 }
@@ -51,6 +59,14 @@ static struct {
     dev_t device;
     enum payoff_kind kind;
 } seen;
+
+/* Before the file system is known: what it was the last time, or the best that it can be. */
+static enum payoff_kind likely_kind(const struct xfer_endpoint *end, const struct detect *loop)
+{
+    if (seen.device == end->device)
+        return seen.kind;
+    return chunk_of(loop) >= CONFIG_CHUNK_LARGE ? PAYOFF_SHARED_BTRFS : PAYOFF_DISK;
+}
 
 static bool worth(const struct check *check, const struct detect *loop)
 {
@@ -76,7 +92,7 @@ static enum refusal look_at_destination(struct check *check, const struct detect
 enum refusal check_worth(struct check *check, const struct detect *loop)
 {
     enum refusal refused = look_at_source(check, loop);
-    check->kind = PAYOFF_DISK; /* where more is saved; most questions are about small files and end here */
+    check->kind = likely_kind(&check->in, loop); /* most questions are about small files and end here */
     if (refused == REFUSAL_NONE && !worth(check, loop))
         refused = REFUSAL_SMALL_GAIN;
     if (refused == REFUSAL_NONE)
@@ -85,7 +101,7 @@ enum refusal check_worth(struct check *check, const struct detect *loop)
         return refused;
     if ((uint64_t)smaller((size_t)check->in.offset, (size_t)check->out.offset) < loop->current->run_least)
         return REFUSAL_BACKOFF;
-    check->kind = seen.device == check->out.device ? seen.kind : PAYOFF_DISK;
+    check->kind = likely_kind(&check->out, loop);
     return worth(check, loop) ? REFUSAL_NONE : REFUSAL_SMALL_GAIN;
 }
 
@@ -182,6 +198,24 @@ static enum refusal check_memory(struct check *check, const struct detect *loop)
     return REFUSAL_NONE;
 }
 
+/* Pairs that cannot share are left alone if they are large. */
+static enum refusal check_sharing(struct check *check, const struct detect *loop)
+{
+    seen.device = check->out.device;
+    seen.kind = check->kind = blocks_kind(check->out.fs_type);
+    blocks_examine(&check->share, &check->in, &check->out);
+    if (!check->share.on && (check->kind == PAYOFF_SHARED || check->kind == PAYOFF_SHARED_BTRFS))
+        check->kind = PAYOFF_DISK;
+    if (chunk_of(loop) < CONFIG_CHUNK_LARGE)
+        return REFUSAL_NONE;
+    if (!check->share.on)
+        return REFUSAL_CHUNK_LARGE;
+    if ((size_t)(check->in.offset - check->out.offset) & (check->share.block - 1))
+        return REFUSAL_MISALIGNED;
+    size_t first = (size_t)(check->left < config.share_max ? check->left : config.share_max);
+    return xfer_share_dirty(check->in.fd, check->in.offset, first) ? REFUSAL_SOURCE_DIRTY : REFUSAL_NONE;
+}
+
 enum refusal check_ends(struct check *check, const struct detect *loop)
 {
     /* Once more: a handler may have reopened or moved one of them before the handlers were blocked. */
@@ -192,8 +226,8 @@ enum refusal check_ends(struct check *check, const struct detect *loop)
         refused = check_source(&check->in);
     if (refused == REFUSAL_NONE)
         refused = check_destination(check);
-    seen.device = check->out.device;
-    seen.kind = check->kind = check->out.fs_type == TMPFS_MAGIC ? PAYOFF_MEMORY : PAYOFF_DISK;
+    if (refused == REFUSAL_NONE)
+        refused = check_sharing(check, loop);
     if (refused == REFUSAL_NONE && !worth(check, loop))
         refused = REFUSAL_SMALL_GAIN;
     if (refused == REFUSAL_NONE && xfer_endpoint_same_file(&check->in, &check->out))

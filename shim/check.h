@@ -9,11 +9,13 @@
 #include "payoff.h"
 #include "proof.h"
 #include "refusal.h"
+#include "share.h"
 #include "signals.h"
 
 struct check {
     struct xfer_endpoint in, out;
     enum payoff_kind kind;              /* of the destination */
+    struct xfer_share share;            /* whether it can share the source's blocks */
     uint64_t left;                      /* bytes from the source's offset to its end */
     off_t out_limit;                    /* RLIMIT_FSIZE in bytes, -1: none */
     struct xfer_range buffer[2], stack; /* provable memory around the loop's buffers and the stack */

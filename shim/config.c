@@ -16,6 +16,8 @@
  * larger folios for larger writes. A promise is at most as large.
  */
 #define BUFFER_MAX_DEFAULT ((size_t)512 << 10)
+/* Sharing 256 MiB on XFS and btrfs costs the less the larger the ranges; beyond this nothing is gained. */
+#define SHARE_MAX_DEFAULT CONFIG_BUFFER_LIMIT
 #define THRESHOLD_DEFAULT ((uint64_t)64 << 10)
 
 /* A program's name is compared up to this length; Linux names are shorter (NAME_MAX). */
@@ -26,7 +28,9 @@ struct config config = {
     .buffer = BUFFER_DEFAULT,
     .buffer_max = BUFFER_MAX_DEFAULT,
     .threshold = THRESHOLD_DEFAULT,
+    .share_max = SHARE_MAX_DEFAULT,
     .engine_write = true,
+    .engine_range = true,
 };
 
 /* The value of a variable, or NULL when it is unset or empty. */
@@ -78,7 +82,7 @@ static void read_sizes(void)
 {
     uint64_t size;
     if (read_size("XFERSHIM_BUFFER_MAX", BUFFER_LEAST, CONFIG_BUFFER_LIMIT, &size))
-        config.buffer_max = size;
+        config.buffer_max = config.share_max = size;
     if (read_size("XFERSHIM_BUFFER", BUFFER_LEAST, CONFIG_BUFFER_LIMIT, &size)) {
         config.buffer = size;
         if (config.buffer_max < size && !setting("XFERSHIM_BUFFER_MAX"))
@@ -125,6 +129,19 @@ static bool is_unknown_engine(const char *item, const void *with)
            strcmp(item, "splice");
 }
 
+static void read_share(void)
+{
+    const char *value = setting("XFERSHIM_SHARE");
+    if (!value || !strcmp(value, "lease"))
+        config.share = CONFIG_SHARE_LEASE;
+    else if (!strcmp(value, "never"))
+        config.share = CONFIG_SHARE_NEVER;
+    else if (!strcmp(value, "always"))
+        config.share = CONFIG_SHARE_ALWAYS;
+    else
+        config.malformed = "XFERSHIM_SHARE";
+}
+
 static void read_engines(void)
 {
     const char *list = setting("XFERSHIM_ENGINES");
@@ -132,8 +149,10 @@ static void read_engines(void)
         return;
     if (any_item(list, is_unknown_engine, NULL))
         config.malformed = "XFERSHIM_ENGINES";
-    else
+    else {
         config.engine_write = any_item(list, is_word, "write");
+        config.engine_range = any_item(list, is_word, "range");
+    }
 }
 
 /* Copied, because programs write over their environment (setproctitle, perl's $0). */
@@ -170,6 +189,7 @@ void config_read(const char *program)
     read_mode();
     read_sizes();
     read_engines();
+    read_share();
     read_report();
     if ((only && !any_item(only, glob_matches, program)) || (skip && any_item(skip, glob_matches, program)))
         config.mode = CONFIG_OFF;

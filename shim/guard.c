@@ -60,6 +60,8 @@ static struct {
     signals_mask handled, mask_at_start;
     bool unmasked; /* a handler may run without a trace in the mask */
     guard_decide *decide;
+    bool leased; /* notices about this descriptor are ours */
+    int leased_fd;
     ucontext_t *context; /* inside the handler */
 } guard;
 
@@ -69,6 +71,12 @@ static char our_stack[OUR_STACK_SIZE] __attribute__((aligned(64)));
 static int dispatch(long mode, const void *start, size_t length, const volatile char *with)
 {
     return (int)XFER_SYS(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, mode, start, length, with);
+}
+
+static void send_sigsys(void)
+{
+    long thread = XFER_SYS(SYS_gettid);
+    XFER_SYS(SYS_tgkill, sys_getpid(), thread, SIGSYS);
 }
 
 /* True for the alternate stack in a whole signal frame of the kernel that saved ours. Old stack contents may
@@ -136,11 +144,33 @@ static void restore_stack(signals_mask mask)
     }
 }
 
+/* A notice that came while the handler ran is still pending, and would kill once the disposition is the
+ * program's. What somebody has sent is sent again.
+ */
+static void forget_notices(void)
+{
+    signals_mask sigsys = SIGNALS_BIT(SIGSYS);
+    struct timespec none = {0};
+    siginfo_t info;
+    if (guard.leased && guard.context &&
+        XFER_SYS(SYS_rt_sigtimedwait, &sigsys, &info, &none, sizeof(sigsys)) == SIGSYS &&
+        info.si_code != SI_SIGIO)
+        send_sigsys();
+    guard.leased = false;
+}
+
+void guard_expect_notices(int fd)
+{
+    guard.leased_fd = fd;
+    guard.leased = true;
+}
+
 void guard_disarm(signals_mask mask)
 {
     if (!guard.armed)
         return;
     guard.armed = false;
+    forget_notices();
     dispatch(PR_SYS_DISPATCH_OFF, NULL, 0, NULL);
     signals_action(SIGSYS, &guard.program_action, NULL);
     restore_stack(mask);
@@ -214,10 +244,17 @@ static void die(void)
         guard.decide(&none, &result);
     struct signals_action standard = {.handler = (uintptr_t)SIG_DFL};
     signals_action(SIGSYS, &standard, NULL);
-    long thread = XFER_SYS(SYS_gettid);
-    XFER_SYS(SYS_tgkill, sys_getpid(), thread, SIGSYS);
+    send_sigsys();
     if (guard.armed && sys_getpid() == 1) /* the init of a pid namespace does not die of it */
         set_handler(guard.handled, NULL);
+}
+
+/* A lease that is being broken, or was when we gave it up. */
+static void on_notice(void)
+{
+    struct guard_trap none = {.number = GUARD_LEASE};
+    long result;
+    guard.decide(&none, &result);
 }
 
 static void on_sigsys(int number, siginfo_t *info, void *context)
@@ -226,6 +263,8 @@ static void on_sigsys(int number, siginfo_t *info, void *context)
     guard.context = context;
     if (info->si_code == SYS_USER_DISPATCH)
         on_trap(info, context);
+    else if (info->si_code == SI_SIGIO && guard.leased && info->si_fd == guard.leased_fd)
+        on_notice();
     else
         die();
     guard.context = NULL;

@@ -15,6 +15,7 @@
 #include "signals.h"
 
 #define GUARD_SENT (-1)    /* no call: a SIGSYS that somebody sent */
+#define GUARD_LEASE (-3)   /* no call: somebody wants to write to a file that we have a lease of */
 #define GUARD_FOREIGN (-2) /* a call by another convention than the native one (int $0x80) */
 
 struct guard_trap {
@@ -37,15 +38,15 @@ typedef enum guard_verdict guard_decide(const struct guard_trap *trap, long *res
  */
 enum refusal guard_arm(const struct signals_survey *survey, struct xfer_range stack, guard_decide *decide);
 
+/* SIGSYS with si_code SI_SIGIO and this si_fd is the break of a lease from now on: GUARD_LEASE. Until
+ * disarmed. */
+void guard_expect_notices(int fd);
+
 /* Disarms and restores, from the handler or from elsewhere; then `mask` is what the program has blocked. No
  * handler may run. */
 void guard_disarm(signals_mask mask);
 
 bool guard_is_armed(void);
-
-/* False if a call with this stack frame comes from a stack on which the handler must not run. Cheap; any
- * context. */
-bool guard_covers(const void *frame);
 
 /* From now on the handler runs with all signals blocked: the program may get new handlers while the guard is
  * armed. */

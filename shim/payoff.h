@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 /* Where the destination's pages live: on a disk's file system a large write saves the allocation of blocks as
- * well. */
-enum payoff_kind { PAYOFF_DISK, PAYOFF_MEMORY };
+ * well, and where blocks are shared there are no pages at all. */
+enum payoff_kind { PAYOFF_DISK, PAYOFF_MEMORY, PAYOFF_SHARED, PAYOFF_SHARED_BTRFS };
 
-/* What one read/write pair of `chunk` bytes saves in a session, in nanoseconds; 0 from 64 KiB on. */
+/* What one read/write pair of `chunk` bytes saves in a session, in nanoseconds; 0 where nothing is saved. */
 uint64_t payoff_saving(size_t chunk, enum payoff_kind kind);
 
 /* What a session costs, its start and its end, in nanoseconds. */

@@ -32,7 +32,10 @@
     X(REFUSAL_SHARED_OFFSET, "shared-offset") /* parent or child has the same open file description */       \
     X(REFUSAL_BUFFER_MEMORY, "buffer-memory") /* a buffer not in private anonymous memory */                 \
     X(REFUSAL_NO_GUARD, "no-guard")           /* no Syscall User Dispatch */                                 \
-    X(REFUSAL_ENGINE_OFF, "engine-off")       /* not in XFERSHIM_ENGINES */
+    X(REFUSAL_SOURCE_DIRTY, "source-dirty") /* its blocks would have to be written before they are shared */ \
+    X(REFUSAL_MISALIGNED, "misaligned")     /* the offsets do not lie alike within a block */                \
+    X(REFUSAL_NO_LEASE, "no-lease")         /* its blocks cannot be shared: not ours, or open for writing */ \
+    X(REFUSAL_ENGINE_OFF, "engine-off")     /* not in XFERSHIM_ENGINES */
 
 #define REFUSAL_ENUM(name, word) name,
 enum refusal { REFUSALS(REFUSAL_ENUM) REFUSAL_COUNT };

@@ -32,6 +32,7 @@ struct record {
     enum payoff_kind kind;
     struct xfer_stats stats;
     enum xfer_stream_end ended;
+    enum xfer_unshared why_not;
     long call;
 };
 
@@ -62,10 +63,25 @@ static const char end_words[][16] = {
     [XFER_END_WRITE_ERROR] = "write-error",
     [XFER_END_SPACE] = "dest-space",
     [XFER_END_LIMIT] = "dest-limit",
+    [XFER_END_UNSHARED] = "unshared",
+    [XFER_END_LEASE] = "lease-broken",
     [XFER_END_FOREIGN] = "shared-offset",
     [XFER_END_CALL] = "other-call",
     [XFER_END_SIGNAL] = "sigsys",
     [XFER_END_EXIT] = "exit",
+};
+
+static const char unshared_words[][16] = {
+    [XFER_SHARED] = "shared",
+    [XFER_UNSHARED_FILE_SYSTEM] = "file-system",
+    [XFER_UNSHARED_SETTING] = "setting",
+    [XFER_UNSHARED_FLAGS] = "flags",
+    [XFER_UNSHARED_NOT_OWNER] = "not-owner",
+    [XFER_UNSHARED_WRITER] = "open-to-write",
+    [XFER_UNSHARED_LEASE] = "no-lease",
+    [XFER_UNSHARED_DIRTY] = "dirty",
+    [XFER_UNSHARED_POSITION] = "misaligned",
+    [XFER_UNSHARED_REFUSED] = "refused",
 };
 
 bool report_wanted(void)
@@ -144,6 +160,7 @@ void report_end(const struct xfer_stream *stream, size_t chunk, enum payoff_kind
     current->kind = kind;
     current->sessions++;
     current->ended = stream->ended;
+    current->why_not = stream->share.why_not;
     current->call = call;
     xfer_stats_add(&current->stats, &stream->stats);
 }
@@ -215,6 +232,11 @@ static void put_end(struct text *text, const struct record *r)
     }
 }
 
+static const char *engine_word(const struct record *r)
+{
+    return r->stats.shared ? "range" : "write";
+}
+
 static void put_field(struct text *text, const char *name, uint64_t number)
 {
     text_put(text, ",\"");
@@ -235,7 +257,14 @@ static void put_json_loop(struct text *text, const struct record *r)
     put_field(text, "calls_after", r->stats.calls);
     put_field(text, "saved_us", saved_us(r));
     put_field(text, "sessions", r->sessions);
-    text_put(text, ",\"engine\":\"write\",\"ended\":\"");
+    put_field(text, "shared", r->stats.shared);
+    if (r->why_not != XFER_SHARED) {
+        text_put(text, ",\"not_shared\":");
+        text_quoted(text, unshared_words[r->why_not]);
+    }
+    text_put(text, ",\"engine\":\"");
+    text_put(text, engine_word(r));
+    text_put(text, "\",\"ended\":\"");
     put_end(text, r);
     text_put(text, "\"}");
 }
@@ -293,7 +322,15 @@ static void put_text_loop(struct text *text, const struct record *r)
     text_put(text, config.mode == CONFIG_OBSERVE ? ")" : "");
     put_line(text, ", about ", saved_us(r));
     put_line(text, " us saved, sessions ", r->sessions);
-    text_put(text, ", engine write, ended by ");
+    if (r->stats.shared)
+        put_line(text, ", shared B ", r->stats.shared);
+    if (r->why_not > XFER_UNSHARED_SETTING) {
+        text_put(text, ", not shared: ");
+        text_put(text, unshared_words[r->why_not]);
+    }
+    text_put(text, ", engine ");
+    text_put(text, engine_word(r));
+    text_put(text, ", ended by ");
     put_end(text, r);
     text_put(text, "\n");
 }

@@ -18,7 +18,9 @@
 #include "config.h"
 #include "files.h"
 #include "guard.h"
+#include "lease.h"
 #include "maps.h"
+#include "share.h"
 #include "sharing.h"
 #include "signals.h"
 #include "sys.h"
@@ -76,6 +78,12 @@ static void try_calls(void)
     XFER_SYS(SYS_process_vm_readv, sys_getpid(), NULL, 0, NULL, 0, 0);
     sys_pread(fd, &byte, CONFIG_BUFFER_LIMIT,
               BEYOND_ANY_FILE); /* filters can look at sizes; nothing is there to be read */
+    xfer_share_dirty(fd, 0, 1);
+    xfer_share_probe(fd, fd);
+    XFER_SYS(SYS_copy_file_range, fd, NULL, fd, NULL, 0, 0);
+    if (xfer_lease_take(fd, SIGSYS) == 0)
+        xfer_lease_drop(fd);
+    XFER_SYS(SYS_rt_sigtimedwait, NULL, NULL, NULL, 0);
     XFER_SYS(SYS_prlimit64, 0, 1 /* RLIMIT_FSIZE */, NULL, limit);
     XFER_SYS(SYS_unshare, CLONE_VM);
     struct signals_survey survey;

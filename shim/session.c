@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 
+#include "blocks.h"
 #include "check.h"
 #include "clock.h"
 #include "config.h"
@@ -18,17 +19,21 @@
 /* A full window, and what it keeps of the last calls: delivered and unwritten bytes, and twice the largest
  * call for finding a lag.
  */
-#define WINDOW_SIZE (CONFIG_BUFFER_LIMIT + 4 * CONFIG_CHUNK_LARGE)
+#define WINDOW_SIZE (CONFIG_BUFFER_LIMIT + 3 * CONFIG_CHUNK_LARGEST)
+/* The first window of a pair that shares blocks: ranges below 128 KiB are not worth it on XFS. */
+#define SHARE_FIRST ((size_t)256 << 10)
 
 static unsigned char window[WINDOW_SIZE] __attribute__((aligned(4096)));
 static struct xfer_stream stream;
 static struct {
     signals_mask handled;
-    signals_mask before;    /* blocked by the program, when the last slow call began */
-    size_t chunk;           /* bytes that the loop's calls move at the start */
-    enum payoff_kind kind;  /* of the destination */
-    struct detect *loop;    /* of the thread that has the session */
-    bool never_again;       /* somebody moved our source's offset behind our back */
+    signals_mask before;   /* blocked by the program, when the last slow call began */
+    size_t chunk;          /* bytes that the loop's calls move at the start */
+    enum payoff_kind kind; /* of the destination */
+    struct detect *loop;   /* of the thread that has the session */
+    bool never_again;      /* somebody moved our source's offset behind our back */
+    struct xfer_endpoint out;
+    volatile bool wanted;   /* somebody waits for the lease of the source */
     volatile bool changing; /* the stream is in the middle of a slow call */
 } session;
 
@@ -64,6 +69,7 @@ static void finish(enum xfer_stream_end why, long call)
     xfer_stream_close(&stream);
     if (stream.ended == XFER_END_FOREIGN)
         session.never_again = true;
+    blocks_learn(&stream.share, &session.out);
     report_end(&stream, session.chunk, session.kind, call);
     detect_session_over(session.loop, paid());
     if (xfer_stream_owes(&stream)) {
@@ -83,6 +89,12 @@ static bool enters_sandbox(const struct guard_trap *trap)
 
 static enum guard_verdict trapped(const struct guard_trap *trap, long *result)
 {
+    if (trap->number == GUARD_LEASE) {
+        session.wanted = true;
+        if (!session.changing && xfer_stream_is_open(&stream))
+            finish(XFER_END_LEASE, -1);
+        return GUARD_RERUN;
+    }
     if (session.changing) /* a SIGSYS that somebody sent, no call: the process dies as if a moment earlier */
         return GUARD_RERUN;
     if (enters_sandbox(trap))
@@ -101,6 +113,16 @@ static enum guard_verdict trapped(const struct guard_trap *trap, long *result)
     return verdict;
 }
 
+/* A lease that began to be broken in the middle of a slow call. */
+static void end_if_wanted(void)
+{
+    if (!session.wanted || !xfer_stream_is_open(&stream))
+        return;
+    session.changing = true;
+    finish(XFER_END_LEASE, -1);
+    session.changing = false;
+}
+
 /* The slow half of a call: `fd` decides whether it is one of the session's at all. */
 static bool slow(int fd, int own, ssize_t (*call)(void *buffer, size_t count), void *buffer, size_t count,
                  ssize_t *result)
@@ -114,6 +136,7 @@ static bool slow(int fd, int own, ssize_t (*call)(void *buffer, size_t count), v
         if (n == XFER_STREAM_END || stream.ended != XFER_END_NONE)
             finish(XFER_END_CALL, -1);
         session.changing = false;
+        end_if_wanted();
     }
     release_handlers(before);
     *result = n;
@@ -153,14 +176,17 @@ bool session_write(int fd, const void *buffer, size_t count, ssize_t *result)
 
 static void open_stream(const struct check *check, const struct detect *loop)
 {
+    bool shares = check->share.on, large = session.chunk >= CONFIG_CHUNK_LARGE;
     struct xfer_stream_setup setup = {
         .in = loop->in,
         .out = loop->out,
         .in_offset = check->in.offset,
         .out_limit = check->out_limit,
         .out_append = check->out.flags & O_APPEND,
-        .fill_first = config.buffer,
-        .fill_largest = config.buffer_max,
+        .fill_first = shares && config.buffer < SHARE_FIRST ? SHARE_FIRST : config.buffer,
+        .fill_largest = shares ? config.share_max : config.buffer_max,
+        .unshared_largest = large ? 0 : config.buffer_max,
+        .share = check->share,
         .free_least = check_free_least(),
         .read_last = loop->read_asked,
         .write_last = loop->write_size,
@@ -190,14 +216,25 @@ static enum refusal start(struct check *check, struct detect *loop, const struct
     refused = guard_arm(survey, check->stack, trapped);
     if (refused != REFUSAL_NONE)
         return refused;
-    session.handled = survey->handled;
     session.chunk = loop->read_got < loop->write_size ? loop->read_got : loop->write_size;
+    session.before = survey->blocked;
+    session.wanted = false;
+    session.changing = true;
+    if (check->share.on && !blocks_hold(&check->share, loop->in) && session.chunk >= CONFIG_CHUNK_LARGE) {
+        guard_disarm(session.before);
+        session.changing = false;
+        return REFUSAL_NO_LEASE;
+    }
+    session.handled = survey->handled;
+    session.out = check->out;
     session.kind = check->kind;
     session.loop = loop;
     xfer_clock_ms(); /* if the vDSO has to ask the kernel, the guard sees it now, while SIGSYS is not blocked
                       */
     open_stream(check, loop);
     session_live = true;
+    session.changing = false;
+    end_if_wanted();
     return REFUSAL_NONE;
 }
 

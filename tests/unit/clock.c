@@ -36,8 +36,8 @@ Test(clock, the_gate_tells_the_same_time_as_the_vdso)
 
 Test(stats, every_number_is_added)
 {
-    struct xfer_stats sum = {1, 2, 3, 4, 5, 6}, more = {10, 20, 30, 40, 50, 60};
+    struct xfer_stats sum = {1, 2, 3, 4, 5, 6, 7}, more = {10, 20, 30, 40, 50, 60, 70};
     xfer_stats_add(&sum, &more);
     cr_expect(sum.reads == 11 && sum.writes == 22 && sum.bytes == 33 && sum.calls == 44 && sum.fills == 55 &&
-              sum.flushes == 66);
+              sum.flushes == 66 && sum.shared == 77);
 }

@@ -11,8 +11,10 @@ static struct {
     int answers, calls;
 } script;
 
-static ssize_t scripted_move(int fd, const void *bytes, size_t count)
+static ssize_t scripted_move(const struct xfer_piece *piece, int fd)
 {
+    const void *bytes = piece->bytes;
+    size_t count = piece->count;
     long answer = script.calls < script.answers ? script.answer[script.calls] : (long)count;
     script.calls++;
     if (answer < 0)
