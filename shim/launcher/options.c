@@ -36,9 +36,10 @@ static const char usage[] =
     "  --only LIST        act only in programs with these names: commas between, * and ? as in the shell\n"
     "  --skip LIST        do nothing in programs with these names\n"
     "  --buffer SIZE      bytes read at once at first (16K)\n"
-    "  --buffer-max SIZE  bytes read at once at most (512K)\n"
+    "  --buffer-max SIZE  bytes read at once at most (512K, or 4M where blocks are shared)\n"
     "  --threshold SIZE   start after so many bytes, whether it pays or not (64K, and where it pays)\n"
-    "  --engines LIST     ways to move bytes that may be used\n"
+    "  --engines LIST     ways to move bytes that may be used (write,range)\n"
+    "  --share HOW        share blocks on XFS and btrfs: lease, never, always (lease: where it is exact)\n"
     "  --library FILE     preload this library\n"
     "  --check PROGRAM    say whether a program can be helped: exit 0 if so, 1 if not\n"
     "  --version, --help\n"
@@ -56,6 +57,7 @@ enum option_id {
     OPTION_BUFFER_MAX,
     OPTION_THRESHOLD,
     OPTION_ENGINES,
+    OPTION_SHARE,
     OPTION_LIBRARY,
     OPTION_CHECK,
     OPTION_VERSION,
@@ -72,6 +74,7 @@ static const struct option long_options[] = {
     {"buffer-max", required_argument, NULL, OPTION_BUFFER_MAX},
     {"threshold", required_argument, NULL, OPTION_THRESHOLD},
     {"engines", required_argument, NULL, OPTION_ENGINES},
+    {"share", required_argument, NULL, OPTION_SHARE},
     {"library", required_argument, NULL, OPTION_LIBRARY},
     {"check", required_argument, NULL, OPTION_CHECK},
     {"version", no_argument, NULL, OPTION_VERSION},
@@ -182,6 +185,9 @@ struct options options_parse(int argc, char **argv)
             break;
         case OPTION_ENGINES:
             set_list("engines", "XFERSHIM_ENGINES", optarg);
+            break;
+        case OPTION_SHARE:
+            set_list("share", "XFERSHIM_SHARE", optarg);
             break;
         case OPTION_LIBRARY:
             options.library = optarg;

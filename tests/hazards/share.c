@@ -257,6 +257,26 @@ Test(hazard_share, A19_another_users_file_is_written)
     expect_unshared(&outcome, "not-owner", "nobody");
 }
 
+/* Somebody who has asked to be told of this description is not disturbed. */
+Test(hazard_share, C5_a_lease_a_signal_and_an_owner_of_the_program_stay_as_they_are)
+{
+    static const char *const own[][2] = {
+        {"lease", "lease 0 signal 0 owner 1\n"},
+        {"signal", "lease 2 signal 10 owner 0\n"},
+        {"owner", "lease 2 signal 0 owner 1\n"},
+    };
+    begin("xfs", 8 * MIB);
+    for (int i = 0; i < 3; i++) {
+        struct run what = {.args = ARGS(victim("share_copy"), in, out, "4096", "0", own[i][0]), .shim = true};
+        struct outcome outcome = run(&what);
+        cr_assert(outcome.status == 0, "%s", outcome.err);
+        cr_expect(strstr(outcome.out, own[i][1]), "%s: %s", own[i][0], outcome.out);
+        cr_expect(says_unshared(&outcome, "no-lease"), "%s: %s", own[i][0], outcome.report.raw);
+        cr_assert(!file_difference(in, out), "%s", own[i][0]);
+        assert_sessions(outcome);
+    }
+}
+
 Test(hazard_share, settings_never_and_always_and_engines)
 {
     begin("btrfs", 8 * MIB);

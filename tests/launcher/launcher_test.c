@@ -466,6 +466,7 @@ Test(launcher, options_become_the_librarys_settings)
     cr_assert_str_eq(setting("--buffer-max=1m", "XFERSHIM_BUFFER_MAX"), "1048576");
     cr_assert_str_eq(setting("--threshold=1", "XFERSHIM_THRESHOLD"), "1");
     cr_assert_str_eq(setting("--engines=write", "XFERSHIM_ENGINES"), "write");
+    cr_assert_str_eq(setting("--share=never", "XFERSHIM_SHARE"), "never");
     cr_assert_str_eq(setting("--report=/tmp/there.json", "XFERSHIM_REPORT"), "/tmp/there.json");
 }
 
@@ -488,6 +489,8 @@ Test(launcher, refuses_settings_the_library_would_not_understand)
         "--skip=",
         "--engines=",
         "--engines=wirte",
+        "--share=",
+        "--share=sometimes",
         "--threshold=one",
         "--buffer=-18446744073709535232",
         "--report=",

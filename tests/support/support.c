@@ -212,6 +212,8 @@ void make_random(const char *path, uint64_t seed, uint64_t size)
         write_all(fd, path, block, part);
         done += part;
     }
+    if (getenv("TEST_ON_DISK"))
+        fsync(fd);
     close(fd);
 }
 

@@ -47,6 +47,7 @@ void remove_tree(const char *path);
 
 /* Deterministic bytes: the same seed gives the same stream; a longer file begins like a shorter one. */
 void fill_random(void *buffer, size_t size, uint64_t seed, uint64_t offset);
+/* With TEST_ON_DISK in the environment it is written out: only then its blocks can be shared. */
 void make_random(const char *path, uint64_t seed, uint64_t size);
 void make_file(const char *path, const void *bytes, size_t size);
 void make_text(const char *path, const char *string);

@@ -277,10 +277,13 @@ Test(stream_errors, B6_the_write_engine_turns_zero_progress_into_an_error)
 {
     int pair[2];
     cr_assert(pipe(pair) == 0);
-    cr_expect(xfer_engine_write.move(pair[1], "abc", 3) == 3);
-    cr_expect(xfer_engine_write.move(pair[1], "abc", 0) == 0);
+    cr_expect(xfer_engine_write.move(&(struct xfer_piece){.bytes = "abc", .in = -1, .count = 3}, pair[1]) ==
+              3);
+    cr_expect(xfer_engine_write.move(&(struct xfer_piece){.bytes = "abc", .in = -1, .count = 0}, pair[1]) ==
+              0);
     close(pair[1]);
-    cr_expect(xfer_engine_write.move(pair[1], "abc", 3) == -EBADF);
+    cr_expect(xfer_engine_write.move(&(struct xfer_piece){.bytes = "abc", .in = -1, .count = 3}, pair[1]) ==
+              -EBADF);
 }
 
 static bool write_nothing(long number, const long *argument, long *result)
@@ -293,7 +296,8 @@ static bool write_nothing(long number, const long *argument, long *result)
 Test(stream_errors, B6_a_destination_that_takes_nothing_is_no_endless_loop)
 {
     gate_hook = write_nothing;
-    cr_expect(xfer_engine_write.move(1, "abc", 3) == -EIO);
+    struct xfer_piece piece = {.bytes = "abc", .in = -1, .count = 3};
+    cr_expect(xfer_engine_write.move(&piece, 1) == -EIO);
     struct fused *f = fused_new(open_source(5, SIZE), open_destination());
     fused_open(f, 4096, 4096);
     cr_assert(fused_read(f, f->buffer, 4096) == 4096);

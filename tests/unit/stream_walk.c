@@ -37,8 +37,10 @@ static int failing;
 
 /* Now and then an engine takes less, or fails; the plain twin has no such trouble, so the walk goes on with a
  * retry. */
-static ssize_t moody_move(int fd, const void *bytes, size_t count)
+static ssize_t moody_move(const struct xfer_piece *piece, int fd)
 {
+    const void *bytes = piece->bytes;
+    size_t count = piece->count;
     if (failing && random_below(4) == 0)
         return random_below(2) ? -ENOSPC : write(fd, bytes, 1 + random_below((uint32_t)count));
     return write(fd, bytes, count);

@@ -1,10 +1,11 @@
 /*
- * share_copy IN OUT CHUNK [OFFSET]: a read/write loop that says what it wrote and how it left the source's
- * description. OFFSET: so many bytes are written before the loop, so that the offsets do not lie alike within
- * a block.
+ * share_copy IN OUT CHUNK [OFFSET [OWN]]: a read/write loop that says what it wrote and how it left the
+ * source's description. OFFSET: so many bytes are written before the loop, so that the offsets do not lie
+ * alike within a block. OWN: "lease", "signal" or "owner": what the program itself sets on the description.
  */
 #include <err.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,13 @@ int main(int argc, char **argv)
     int in = open(argv[1], O_RDONLY), out = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC, 0666);
     if (!buffer || in < 0 || out < 0)
         err(2, "%s or %s", argv[1], argv[2]);
+    const char *own = argc > 5 ? argv[5] : "";
+    if (!strcmp(own, "lease") && fcntl(in, F_SETLEASE, F_RDLCK) < 0)
+        err(2, "lease");
+    if (!strcmp(own, "signal") && fcntl(in, F_SETSIG, SIGUSR1) < 0)
+        err(2, "signal");
+    if (!strcmp(own, "owner") && fcntl(in, F_SETOWN, getpid()) < 0)
+        err(2, "owner");
     memset(buffer, 'h', chunk);
     for (size_t left = offset; left;) {
         size_t n = left < chunk ? left : chunk;
@@ -56,6 +64,7 @@ int main(int argc, char **argv)
     fcntl(in, F_GETOWN_EX, &owner);
     printf("digest %016llx offsets %ld %ld\n", (unsigned long long)digest, (long)lseek(in, 0, SEEK_CUR),
            (long)lseek(out, 0, SEEK_CUR));
-    printf("lease %d signal %d owner %d\n", fcntl(in, F_GETLEASE), fcntl(in, F_GETSIG), owner.pid);
+    printf("lease %d signal %d owner %d\n", fcntl(in, F_GETLEASE), fcntl(in, F_GETSIG),
+           owner.pid == getpid() ? 1 : owner.pid);
     return 0;
 }
