@@ -20,7 +20,7 @@ $(B)/bench/empty.so: bench/empty.c $(B)/flags
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(PRELOAD_CFLAGS) $(LDFLAGS) -shared -o $@ $<
 
-.PHONY: demo-run bench-gain bench-overhead
+.PHONY: demo-run bench-gain bench-share bench-overhead
 
 demo-run: all
 	@$(B)/bench/gain --suite demo --pairs 3 --budget 4
@@ -28,6 +28,10 @@ demo-run: all
 # The tables of the README. The compile among the rows runs a make of its own.
 bench-gain: all
 	@$(B)/bench/gain --suite main --suite still --csv $(B)/bench/gain.csv --markdown $(B)/bench/gain.md
+
+# Root only: mounts images of XFS and btrfs.
+bench-share: all
+	@bench/share.sh $(B)
 
 bench-overhead: all
 	@$(B)/bench/overhead

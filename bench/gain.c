@@ -36,7 +36,7 @@ struct output {
 
 static _Noreturn void usage(int status)
 {
-    fputs("usage: gain [options] --suite main|still|demo ...\n"
+    fputs("usage: gain [options] --suite main|still|demo|xfs|btrfs ...\n"
           "       gain [options] [--] command [argument ...]   with {in} and {out} for the paths\n"
           "Runs commands plain and under the shim in turn, compares what they wrote, tells the gain.\n"
           "  --pairs N         pairs of runs, at least (7)\n"
@@ -79,7 +79,7 @@ static unsigned suite_option(const char *name)
 {
     unsigned suite = suite_named(name);
     if (!suite)
-        errx(2, "suite %s: not main, still or demo", name);
+        errx(2, "suite %s: not main, still, demo, xfs or btrfs", name);
     return suite;
 }
 

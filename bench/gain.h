@@ -41,6 +41,8 @@ enum suite {
     SUITE_MAIN = 1,
     SUITE_STILL = 2,
     SUITE_DEMO = 4,
+    SUITE_XFS = 8, /* where blocks are shared: --scratch on such a file system */
+    SUITE_BTRFS = 16,
 };
 
 enum { ARGUMENTS_MAX = 16 };

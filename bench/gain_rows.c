@@ -33,6 +33,18 @@ static const char python_raw[] =
         .argv = {"{loop}", "-c", chunk, "{in}", "{out}"},                                                    \
     }
 
+/* The same where blocks are shared. */
+#define SHARED(text, chunk, on, which, limit)                                                                \
+    {                                                                                                        \
+        .name = "C loop " text " on " on, .suites = which, .bar = limit,                                     \
+        .argv = {"{loop}", "-c", chunk, "{in}", "{out}"},                                                    \
+    }
+#define PERL_COPY(on, which, limit)                                                                          \
+    {                                                                                                        \
+        .name = "perl File::Copy on " on, .suites = which, .bar = limit,                                     \
+        .argv = {"perl", "-MFile::Copy", "-e", "copy(@ARGV) or die", "{in}", "{out}"},                       \
+    }
+
 /* About 25 mappings is what a C program has with the shim; 275 more make 300. */
 #define TREE(text, what, piece, chunk, mappings, extra)                                                      \
     {                                                                                                        \
@@ -91,6 +103,19 @@ const struct row rows[] = {
         .bar = FASTER(1.4),
         .argv = {"{python}", "-c", python_raw, "{in}", "{out}"},
     },
+
+    SHARED("512 B", "512", "XFS", SUITE_XFS, FASTER(15)),
+    SHARED("4 KiB", "4K", "XFS", SUITE_XFS, FASTER(7)),
+    SHARED("64 KiB", "64K", "XFS", SUITE_XFS, NOT_SLOWER),
+    SHARED("128 KiB", "128K", "XFS", SUITE_XFS, FASTER(1.3)),
+    SHARED("1 MiB", "1M", "XFS", SUITE_XFS, NOT_SLOWER),
+    PERL_COPY("XFS", SUITE_XFS, FASTER(1.3)),
+    SHARED("512 B", "512", "btrfs", SUITE_BTRFS, FASTER(40)),
+    SHARED("4 KiB", "4K", "btrfs", SUITE_BTRFS, FASTER(7)),
+    SHARED("64 KiB", "64K", "btrfs", SUITE_BTRFS, NOT_SLOWER),
+    SHARED("128 KiB", "128K", "btrfs", SUITE_BTRFS, FASTER(5)),
+    SHARED("1 MiB", "1M", "btrfs", SUITE_BTRFS, NOT_SLOWER),
+    PERL_COPY("btrfs", SUITE_BTRFS, NOT_SLOWER),
 
     {
         .name = "tar cf",
@@ -154,7 +179,11 @@ unsigned suite_named(const char *name)
     static const struct {
         const char *name;
         enum suite suite;
-    } suites[] = {{"main", SUITE_MAIN}, {"still", SUITE_STILL}, {"demo", SUITE_DEMO}};
+    } suites[] = {{"main", SUITE_MAIN},
+                  {"still", SUITE_STILL},
+                  {"demo", SUITE_DEMO},
+                  {"xfs", SUITE_XFS},
+                  {"btrfs", SUITE_BTRFS}};
 
     for (size_t i = 0; i < sizeof(suites) / sizeof(*suites); i++)
         if (strcmp(name, suites[i].name) == 0)

@@ -14,6 +14,10 @@
 /* Fewer bytes are as cheaply written as shared: XFS gains from 128 KiB on, btrfs from 16. */
 #define SHARED_LEAST ((size_t)16 << 10)
 
+/* Archivers put what they read together to blocks of other sizes; who moves this much at a time writes what
+ * it has read. */
+#define LAG_LARGEST ((size_t)64 << 10)
+
 /* With this many writes from memory that was not proven, and more than half of all, a stream is of no use:
  * the loop's buffers change too often.
  */
@@ -79,7 +83,8 @@ bool xfer_stream_accept(struct xfer_stream *s, const void *buffer, size_t count)
 void xfer_stream_open(struct xfer_stream *s, const struct xfer_stream_setup *setup)
 {
     size_t largest = setup->read_last > setup->write_last ? setup->read_last : setup->write_last;
-    size_t history = 2 * largest;
+    size_t history = largest < LAG_LARGEST ? 2 * largest : 0;
+    s->history = history;
     if ((off_t)history > setup->in_offset)
         history = (size_t)setup->in_offset;
 
@@ -100,7 +105,6 @@ void xfer_stream_open(struct xfer_stream *s, const struct xfer_stream_setup *set
     s->fill_largest = setup->fill_largest;
     s->free_least = setup->free_least;
     s->read_last = setup->read_last;
-    s->history = 2 * largest;
     s->unproven = 0;
     s->started = false;
     s->at_end = false;
@@ -278,14 +282,16 @@ static ssize_t fill(struct xfer_stream *s, size_t count)
         return XFER_STREAM_END;
 
     size_t size = count > s->fill ? count : s->fill;
+    size_t from = p.aligned ? p.written : p.read > s->history ? p.read - s->history : 0;
     size_t kept = 0;
     if (w->filled >= p.read) {
-        size_t from = p.aligned ? p.written : p.read > s->history ? p.read - s->history : 0;
         xfer_window_compact(w, from, p.read);
-        p.read -= (uint32_t)from;
-        p.written = p.aligned ? 0 : p.read;
-        kept = p.read;
+        kept = p.read - from;
+    } else { /* the first one: what has been delivered so far is not there */
+        w->base += (off_t)from;
     }
+    p.read -= (uint32_t)from;
+    p.written = p.aligned ? 0 : p.read;
     w->flushed = p.written;
     p.generation++;
     xfer_window_set(w, p);
@@ -420,7 +426,8 @@ static ssize_t align(struct xfer_stream *s, const void *buffer, size_t count)
     int rc = w->flushed < p.written ? flush(s, p.written) : 0;
     if (rc < 0)
         return rc;
-    size_t from = p.read > s->history ? p.read - s->history : 0;
+    size_t span = s->history > count ? s->history : count;
+    size_t from = p.read > span ? p.read - span : 0;
     size_t at = xfer_window_find(w, from, p.read, buffer, count);
     if (at == SIZE_MAX)
         return end(s, XFER_END_CHANGED);

@@ -14,7 +14,7 @@ enum config_mode { CONFIG_OFF, CONFIG_ON, CONFIG_OBSERVE };
  * system measured. */
 #define CONFIG_CHUNK_LARGE ((size_t)64 << 10)
 /* The same for pairs that can share blocks. */
-#define CONFIG_CHUNK_LARGEST ((size_t)1 << 20)
+#define CONFIG_CHUNK_LARGEST ((size_t)2 << 20)
 
 /* Whether the destination may share the source's blocks. */
 enum config_share {

@@ -17,9 +17,9 @@
 #include "sys.h"
 
 /* A full window, and what it keeps of the last calls: delivered and unwritten bytes, and twice the largest
- * call for finding a lag.
+ * call for finding a lag. As much as positions in it can say.
  */
-#define WINDOW_SIZE (CONFIG_BUFFER_LIMIT + 3 * CONFIG_CHUNK_LARGEST)
+#define WINDOW_SIZE (2 * XFER_WINDOW_LARGEST - 4096)
 /* The first window of a pair that shares blocks: ranges below 128 KiB are not worth it on XFS. */
 #define SHARE_FIRST ((size_t)256 << 10)
 

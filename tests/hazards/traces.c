@@ -250,6 +250,8 @@ Test(hazard_e, E4_sync_covers_every_byte_and_is_the_programs_own)
             int fd;
             if (strstr(line, "O_CREAT") && strstr(line, "\"out\""))
                 out = atoi(result + 1);
+            if (strncmp(line, "copy_file_range(", 16) == 0) /* blocks are shared here */
+                total += strtol(result + 1, NULL, 10);
             if (sscanf(line, "write(%d", &fd) == 1 && fd == out) {
                 total += strtol(result + 1, NULL, 10);
                 writes[i]++;

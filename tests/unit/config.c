@@ -34,6 +34,7 @@ Test(config, nothing_set_gives_the_documented_defaults)
     cr_expect(config.buffer == 16 * K && config.buffer_max == 512 * K);
     cr_expect(config.threshold == 64 * K && !config.threshold_given);
     cr_expect(config.engine_write && config.report == NULL && config.malformed == NULL);
+    cr_expect(config.engine_range && config.share == CONFIG_SHARE_LEASE && config.share_max == 4096 * K);
 }
 
 Test(config, D10_before_it_is_read_the_library_is_off)
@@ -53,8 +54,8 @@ Test(config, empty_values_are_as_if_unset)
 {
     const char *names[] = {"XFERSHIM",         "XFERSHIM_ONLY",       "XFERSHIM_SKIP",
                            "XFERSHIM_BUFFER",  "XFERSHIM_BUFFER_MAX", "XFERSHIM_THRESHOLD",
-                           "XFERSHIM_ENGINES", "XFERSHIM_REPORT"};
-    for (int i = 0; i < 8; i++)
+                           "XFERSHIM_ENGINES", "XFERSHIM_REPORT",     "XFERSHIM_SHARE"};
+    for (int i = 0; i < 9; i++)
         given(names[i], "");
     read_as("dd");
     cr_expect(config.mode == CONFIG_ON && config.buffer == 16 * K && config.buffer_max == 512 * K);
@@ -105,7 +106,7 @@ Test(config, sizes_with_suffixes_and_between_their_bounds)
 
 Test(config, malformed_sizes_give_the_default_and_are_named)
 {
-    static const char *const wrong[] = {"x",   "-1", " 32K", "4095",  "2M",   "1.5M", "99999999999999999999",
+    static const char *const wrong[] = {"x",   "-1", " 32K", "4095",  "5M",   "1.5M", "99999999999999999999",
                                         "16E", "K",  "+32K", "32KiB", "32 K", "32Kx", "32q",
                                         "1T",  "0"};
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
@@ -209,6 +210,34 @@ Test(config, engines)
     cr_expect(engine_write_for("range,magic") && config.malformed, "malformed: the default");
     cr_expect(engine_write_for("writ") && config.malformed);
     cr_expect(engine_write_for(",") && config.malformed);
+}
+
+static enum config_share share_for(const char *value)
+{
+    config.share = CONFIG_SHARE_LEASE;
+    config.malformed = NULL;
+    given("XFERSHIM_SHARE", value);
+    read_as("dd");
+    return config.share;
+}
+
+Test(config, sharing_of_blocks)
+{
+    cr_expect(share_for("lease") == CONFIG_SHARE_LEASE && !config.malformed);
+    cr_expect(share_for("never") == CONFIG_SHARE_NEVER && !config.malformed);
+    cr_expect(share_for("always") == CONFIG_SHARE_ALWAYS && !config.malformed);
+    cr_expect(share_for("sometimes") == CONFIG_SHARE_LEASE && config.malformed);
+    engine_write_for("write");
+    cr_expect(!config.engine_range);
+    engine_write_for("write,range");
+    cr_expect(config.engine_range);
+}
+
+Test(config, a_largest_window_that_is_given_is_that_of_shared_blocks_too)
+{
+    given("XFERSHIM_BUFFER_MAX", "1M");
+    read_as("dd");
+    cr_expect(config.buffer_max == 1024 * K && config.share_max == 1024 * K);
 }
 
 Test(config, the_report_path_is_a_copy)
