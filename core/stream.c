@@ -195,6 +195,15 @@ static void stop_sharing(struct xfer_stream *s, enum xfer_unshared why)
         end(s, XFER_END_UNSHARED);
 }
 
+/* A lease that is being broken looks like one that is gone: a holder that does not react within
+ * /proc/sys/fs/lease-break-time, because it was stopped, say, loses it.
+ */
+static bool lost_lease(struct xfer_stream *s)
+{
+    s->stats.calls += s->share.leased;
+    return s->share.leased && xfer_lease_is_breaking(s->in);
+}
+
 /* Lets the destination share the whole blocks among the bytes up to `to`; those before the first are written.
  * What is left is for write_promise(). Plain's offset is the destination's own, so it is looked at before and
  * after: if somebody else moves it too, then as write(2) would have it (copy_file_range does not take the
@@ -222,7 +231,17 @@ static int share_promise(struct xfer_stream *s, size_t to)
     int rc = write_promise(s, w->flushed + head);
     if (rc < 0)
         return rc;
+    if (lost_lease(s)) {
+        stop_sharing(s, XFER_UNSHARED_WRITER);
+        return 0;
+    }
     size_t moved = xfer_share_move(&s->share, s->in, from + (off_t)head, s->out, whole);
+    if (moved && lost_lease(s)) { /* what is there now may be the writer's: the window's bytes over it */
+        sys_lseek(s->out, at + (off_t)head, SEEK_SET);
+        s->stats.calls++;
+        stop_sharing(s, XFER_UNSHARED_WRITER);
+        return 0;
+    }
     w->flushed += moved;
     s->stats.shared += moved;
     s->stats.flushes++;

@@ -18,6 +18,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -149,6 +150,37 @@ Test(hazard_share, A10_A11_blocks_of_every_loop_are_shared_xfs)
 Test(hazard_share, A10_A11_blocks_of_every_loop_are_shared_btrfs)
 {
     shares_all("btrfs");
+}
+
+/* Bytes written to the block device under the file so far. */
+static uint64_t device_writes(const char *path)
+{
+    struct stat st;
+    unsigned long long field[7] = {0};
+    sync();
+    cr_assert(stat(path, &st) == 0);
+    char *stat_path = text("/sys/dev/block/%u:%u/stat", major(st.st_dev), minor(st.st_dev));
+    FILE *file = fopen(stat_path, "r");
+    cr_assert(file, "%s", stat_path);
+    for (int i = 0; i < 7; i++) /* Documentation/block/stat.rst: the seventh is sectors written */
+        cr_assert(fscanf(file, "%llu", &field[i]) == 1);
+    fclose(file);
+    return field[6] * 512;
+}
+
+Test(hazard_share, C7_hardly_anything_is_written_to_the_disk)
+{
+    begin("xfs", SIZE);
+    uint64_t before = device_writes(in);
+    struct outcome outcome = copy("512", NULL, "XFERSHIM=off");
+    uint64_t plain = device_writes(in) - before;
+    expect_exact(&outcome, "plain");
+    remove(out);
+    before = device_writes(in);
+    outcome = copy("512", NULL, NULL);
+    uint64_t shim = device_writes(in) - before;
+    expect_copied(&outcome, "shim");
+    cr_expect(plain >= SIZE && shim <= plain / 20, "%lu bytes, plain %lu", shim, plain);
 }
 
 /* ---- what is in the way ------------------------------------------------------------------- */
@@ -411,6 +443,43 @@ Test(hazard_share, A8_A18_source_rewritten_at_any_moment_btrfs)
 Test(hazard_share, A18_source_truncated_at_any_moment)
 {
     rewritten("xfs", true);
+}
+
+/* A stopped copier cannot give up its lease: after lease-break-time the kernel takes it away, and the writer
+ * goes on. */
+Test(hazard_share, A25_a_copier_that_is_stopped_for_longer_than_a_lease_lasts, .timeout = 120)
+{
+    static const char setting[] = "/proc/sys/fs/lease-break-time";
+    char *before = file_read(setting, NULL);
+    int broken = 0;
+    begin("xfs", 32 * MIB);
+    char *zeros = calloc(1, MIB);
+    for (int turn = 0; turn < 12; turn++) {
+        make_random(in, (uint64_t)turn, 32 * MIB);
+        sync();
+        remove(out);
+        make_text(setting, "1\n");
+        struct run what = {.args = ARGS(victim("share_copy"), in, out, chunks[turn % 2]), .shim = true};
+        struct running running = run_start(&what);
+        struct timespec wait = {.tv_nsec = 500000 + 800000 * turn};
+        while (!file_exists(out))
+            ;
+        nanosleep(&wait, NULL);
+        kill(running.pid, SIGSTOP);
+        int fd = open(in, O_WRONLY);
+        cr_assert(fd >= 0);
+        for (int i = 0; i < 32; i++)
+            cr_assert(pwrite(fd, zeros, MIB, (off_t)i * MIB) == MIB);
+        fsync(fd); /* not dirty any more */
+        close(fd);
+        kill(running.pid, SIGCONT);
+        struct outcome outcome = run_finish(&running);
+        make_text(setting, before);
+        expect_exact(&outcome, text("turn %d", turn));
+        broken += outcome.report.sessions >= 2; /* the one that lost it, and those that came later */
+    }
+    free(zeros);
+    cr_expect(broken >= 3, "the lease was broken in %d runs", broken);
 }
 
 Test(hazard_share, B12_sigsys_that_somebody_sends_still_kills)

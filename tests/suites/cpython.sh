@@ -102,11 +102,14 @@ for module in $modules; do
 	ran=$(grep -cv '^exit' "$place/shim/$module/results")
 	here=$(grep -o '"sessions":[0-9]*,"loops' "$place/report-$module.json" 2>/dev/null |
 		awk -F '[:,]' '{ n += $2 } END { print n + 0 }')
+	# What was asked for and refused: a module without sessions has no loop between two files, or a reason.
+	refused=$(grep -o '"reason":"[a-z-]*","count":[0-9]*' "$place/report-$module.json" 2>/dev/null |
+		awk -F '[":,]+' '{ n[$3] += $5 } END { for (word in n) printf " %s %d", word, n[word] }')
 	rm -f "$place/report-$module.json"
 	total=$((total + ran)) sessions=$((sessions + here))
-	printf '%-20s %5d tests, %4d skipped, %3d failed, %5d sessions\n' "$module" "$ran" \
+	printf '%-20s %5d tests, %4d skipped, %3d failed, %5d sessions, refused:%s\n' "$module" "$ran" \
 		"$(grep -c ' skipped$' "$place/shim/$module/results")" \
-		"$(grep -cE ' (failed|error)$' "$place/shim/$module/results")" "$here"
+		"$(grep -cE ' (failed|error)$' "$place/shim/$module/results")" "$here" "${refused:- none}"
 	if ! diff "$place/plain/$module/results" "$place/shim/$module/results" >"$place/shim/$module/difference"; then
 		failed=$((failed + 1))
 		sed 's/^</    plain:/; s/^>/    shim: /; /^[0-9-]/d' "$place/shim/$module/difference"

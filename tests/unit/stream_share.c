@@ -196,6 +196,43 @@ Test(stream_share, C3_a_head_that_cannot_be_written_is_the_loops_error)
     cr_expect(xfer_stream_owes(&f->stream) == 0);
 }
 
+static int lease_asked, lease_lost_at;
+
+/* The lease is gone from a certain question about it on; the writer has been there by then. */
+static bool loses_the_lease(long number, const long *argument, long *result)
+{
+    if (number == SYS_fcntl && argument[1] == F_GETLEASE) {
+        *result = lease_asked++ >= lease_lost_at ? F_UNLCK : F_RDLCK;
+        return true;
+    }
+    if (number == SYS_fcntl && argument[1] == F_SETLEASE) {
+        *result = 0;
+        return true;
+    }
+    bool mine = answer(number, argument, result);
+    if (number == SYS_copy_file_range && *result > 0 && lease_asked >= lease_lost_at) {
+        char *other = calloc(1, (size_t)*result);
+        off_t at = lseek((int)argument[2], 0, SEEK_CUR) - *result;
+        cr_assert(pwrite((int)argument[2], other, (size_t)*result, at) == *result);
+        free(other);
+    }
+    return mine;
+}
+
+Test(stream_share, A25_a_range_that_was_shared_while_the_lease_was_lost_is_written_over)
+{
+    for (lease_lost_at = 0; lease_lost_at < 8; lease_lost_at++) {
+        struct fused *f = begin(512, 512, 512, FILL_LARGEST);
+        lease_asked = 0;
+        gate_hook = loses_the_lease;
+        f->stream.share.leased = true;
+        copy_all(f, 512);
+        expect_plain(f, 512, 512, text("lost at question %d", lease_lost_at));
+        cr_expect(f->stream.share.why_not == XFER_UNSHARED_WRITER);
+        cr_expect(f->stream.stats.shared < (uint64_t)SIZE);
+    }
+}
+
 static long leases;
 
 static bool watches_leases(long number, const long *argument, long *result)
@@ -203,6 +240,10 @@ static bool watches_leases(long number, const long *argument, long *result)
     if (number == SYS_fcntl && argument[1] == F_SETLEASE) {
         leases += argument[2] == F_UNLCK ? -1 : 1;
         *result = 0;
+        return true;
+    }
+    if (number == SYS_fcntl && argument[1] == F_GETLEASE) {
+        *result = F_RDLCK;
         return true;
     }
     return answer(number, argument, result);
