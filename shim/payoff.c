@@ -37,16 +37,17 @@ static const struct row memory_rows[] = {
     {8192, 0},
 };
 
-/* Where blocks are shared, measured in the same way on XFS and btrfs (bench/share.sh): 512 B 1323 -> 45 and 2701 -> 66
- * ms, 4 KiB 306 -> 34 and 451 -> 61, 64 KiB 66 -> 36 and 314 -> 55, 128 KiB 61 -> 42 and 312 -> 58, 1 MiB 46 -> 42 and
- * 301 -> 71.
+/* Where blocks are shared, measured in the same way on XFS and btrfs (bench/share.sh): 512 B 1323 -> 45 and
+ * 2701 -> 66 ms, 4 KiB 306 -> 34 and 451 -> 61, 64 KiB 66 -> 36 and 314 -> 55, 128 KiB 61 -> 42 and 312 ->
+ * 58, 1 MiB 46 -> 42 and 301 -> 71.
  */
 static const struct row shared_rows[] = {
     {512, 2400}, {1024, 2700}, {4096, 4100}, {65536, 7300}, {131072, 9300}, {2097152, 16000}, {2097153, 0},
 };
 
 static const struct row shared_btrfs_rows[] = {
-    {512, 5000}, {1024, 5200}, {4096, 5900}, {65536, 63000}, {131072, 124000}, {2097152, 1700000}, {2097153, 0},
+    {512, 5000},      {1024, 5200},       {4096, 5900}, {65536, 63000},
+    {131072, 124000}, {2097152, 1700000}, {2097153, 0},
 };
 
 static unsigned mappings = MAPPINGS_USUAL;

@@ -230,6 +230,8 @@ void ending(struct draw *draw)
     size_t chunk = (size_t)draw_size(draw, 5000);
     int pairs = draw_between(draw, 0, 12);
     copy_quietly(in, out, chunk, pairs);
+    if (how >= 2 && how <= 6)
+        count_now();
     switch (how) {
     case 0:
     case 1:

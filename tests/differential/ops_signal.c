@@ -112,12 +112,39 @@ static int execute_handler(int index, const int *a)
         action.sa_flags |= SA_NODEFER;
     if (a[6] & 4)
         sigfillset(&action.sa_mask);
-    if ((a[6] & 9) == 9) {
+    if (a[6] & 1) {
         stack_t stack = {.ss_sp = alternate, .ss_size = sizeof(alternate)};
         sigaltstack(&stack, NULL);
     }
     say_result("set", sigaction(signals[a[0]], &action, NULL));
     say("\n");
+    return index + 1;
+}
+
+static void generate_stack(struct draw *draw, int *a)
+{
+    a[0] = draw_chance(draw, 40) ? 0 : draw_between(draw, 1, 16) * 4096;
+}
+
+/* Small ones are used by no handler, which would overflow them. */
+static int execute_stack(int index, const int *a)
+{
+    stack_t stack = {.ss_sp = alternate, .ss_size = (size_t)a[0], .ss_flags = a[0] ? 0 : SS_DISABLE},
+            old = {0};
+    if (in_handler) {
+        say(" not here\n");
+        return index + 1;
+    }
+    for (int i = 0; i < SIGNALS; i++) {
+        struct sigaction action;
+        sigaction(signals[i], NULL, &action);
+        action.sa_flags &= ~SA_ONSTACK;
+        if (a[0] && a[0] < 32768 && handler_set[i])
+            sigaction(signals[i], &action, NULL);
+    }
+    errno = ERRNO_UNTOUCHED;
+    say_result("stack", sigaltstack(&stack, &old));
+    say(" before: %d %zu\n", old.ss_flags, old.ss_flags & SS_DISABLE ? 0 : old.ss_size);
     return index + 1;
 }
 
@@ -326,6 +353,7 @@ static const struct operation operations[] = {
      generate_handler, execute_handler},
     {"raise", 45, "signal %d (does %d source %d destination %d count %d pairs %d flags %#x)", generate_raise,
      execute_raise},
+    {"altstack", 12, "size %d", generate_stack, execute_stack},
     {"privileges", 2, "by libc %d", generate_privileges, execute_privileges},
     {"mask", 10, "how %d set %d", generate_mask, execute_mask},
     {"timer", 16, "after %d us, action %d count %d pairs %d flags %d", generate_timer, execute_timer},

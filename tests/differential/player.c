@@ -75,6 +75,14 @@ uint64_t digest(uint64_t h, const void *bytes, size_t count)
     return h;
 }
 
+void coverage_dump(void) __attribute__((weak));
+
+void count_now(void)
+{
+    if (coverage_dump)
+        coverage_dump();
+}
+
 /* Appended, because a program that has executed itself writes in two parts. */
 void transcript_write(void)
 {
@@ -141,6 +149,7 @@ static void end_child(void)
     int status = run.child_end & 7;
     if (run.child_end & 8)
         exit(status);
+    count_now();
     _exit(status);
 }
 
@@ -188,6 +197,7 @@ void run_exec(int next)
     snprintf(start, sizeof(start), "%d", next);
     snprintf(end, sizeof(end), "%d", run.child_end);
     snprintf(depth, sizeof(depth), "%d", run.depth);
+    count_now();
     execl("/proc/self/exe", "player", seed, transcript.folder, run.skips, transcript.label, start, slots, end,
           depth, (char *)NULL);
     abort();
@@ -202,6 +212,8 @@ static void make_file(const char *name, uint64_t seed, size_t size, size_t hole)
         memset(bytes + hole, 0, hole);
     if (fd < 0 || syscall(SYS_write, fd, bytes, size) != (long)size)
         abort();
+    if (getenv("TEST_ON_DISK")) /* only then its blocks can be shared */
+        fsync(fd);
     close(fd);
 }
 

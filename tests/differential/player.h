@@ -45,7 +45,8 @@ struct table {
     const struct operation *operations;
     size_t count;
 };
-extern const struct table ops_copy, ops_descriptor, ops_memory, ops_process, ops_race, ops_signal;
+extern const struct table ops_copy, ops_descriptor, ops_memory, ops_outside, ops_process, ops_race,
+    ops_signal, ops_stdio, ops_thread;
 
 /* program.c: a program is a pure function of its seed. */
 extern struct op program[OPS_MOST];
@@ -125,6 +126,11 @@ extern bool few_descriptors;
 void copy_quietly(int in, int out, size_t chunk, int pairs);
 /* Where a handler that jumps goes to: the innermost copy that allows it. */
 extern sigjmp_buf *volatile jump_to;
+
+/* Before an end that runs no destructors: a library that counts what it runs writes its counts (see
+ * coverage).
+ */
+void count_now(void);
 
 /* ops_process.c */
 int look_and_exit(int fd);

@@ -7,7 +7,8 @@ struct op program[OPS_MOST];
 int program_length;
 
 static const struct table *const tables[] = {&ops_copy,    &ops_descriptor, &ops_memory,
-                                             &ops_process, &ops_race,       &ops_signal};
+                                             &ops_outside, &ops_process,    &ops_race,
+                                             &ops_signal,  &ops_stdio,      &ops_thread};
 #define TABLES (sizeof(tables) / sizeof(tables[0]))
 
 /* splitmix64 */

@@ -64,7 +64,8 @@ Test(hazard_b, B14_handlers_that_ask_for_a_stack_that_is_not_there)
     static const char *const modes[] = {"loop", "inside", "swap"};
     source_of(4 * MIB);
     for (int i = 0; i < 3; i++) {
-        struct outcome outcome = both(ARGS(victim("b14_small_stacks"), "in", "out", modes[i], "asking"), NULL);
+        struct outcome outcome =
+            both(ARGS(victim("b14_small_stacks"), "in", "out", modes[i], "asking"), NULL);
         whole("out");
         assert_sessions(outcome);
         cr_assert(strstr(outcome.out, "stack 0 fits"), "%s: %s", modes[i], outcome.out);

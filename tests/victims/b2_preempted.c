@@ -16,6 +16,9 @@
 static ucontext_t main_context, context[2];
 static char stack[2][STACK] __attribute__((aligned(4096)));
 static volatile int current = -1, finished[2], torn, switches;
+/* swapcontext() gives the signals free before it is on the other stack: the next tick may come there already.
+ */
+static volatile int switching;
 static const char *source, *destination[2];
 
 static void tick(int signal)
@@ -24,13 +27,15 @@ static void tick(int signal)
     int me = current;
 
     (void)signal;
-    if (me < 0 || finished[!me])
+    if (me < 0 || switching || finished[!me])
         return;
     for (unsigned i = 0; i < sizeof mine; i++)
         mine[i] = (char)(me + 1);
     switches++;
+    switching = 1;
     current = !me;
     swapcontext(&context[me], &context[!me]);
+    switching = 0;
     for (unsigned i = 0; i < sizeof mine; i++)
         torn += mine[i] != me + 1;
 }
@@ -39,6 +44,7 @@ static void body(int me)
 {
     char buffer[512];
     sigset_t alarm;
+    switching = 0;
     int in = open_source(source), out = open_destination(destination[me]);
 
     NEED(copy_bytes(in, out, buffer, sizeof buffer, -1) > 0);
