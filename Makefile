@@ -17,6 +17,7 @@ arch := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
 libdir ?= $(prefix)/lib/$(triplet)
+includedir ?= $(prefix)/include
 mandir ?= $(prefix)/share/man
 completiondir ?= $(prefix)/share/bash-completion/completions
 INSTALL ?= install
@@ -138,12 +139,18 @@ install: all
 	$(Q)$(INSTALL) -D -m 755 $(B)/xfershim '$(DESTDIR)$(bindir)/xfershim'
 	$(Q)$(INSTALL) -D -m 644 $(B)/libxfershim.so '$(DESTDIR)$(libdir)/xfershim/libxfershim.so'
 	$(Q)$(INSTALL) -D -m 644 man/completion/xfershim '$(DESTDIR)$(completiondir)/xfershim'
+	$(Q)$(INSTALL) -D -m 644 core/xfer.h '$(DESTDIR)$(includedir)/xfer.h'
+	$(Q)$(INSTALL) -D -m 644 $(B)/lib/libxfer.a '$(DESTDIR)$(libdir)/libxfer.a'
+	$(Q)$(INSTALL) -d '$(DESTDIR)$(libdir)/pkgconfig'
+	$(Q)sed 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|; s|@version@|$(VERSION)|' \
+	    core/libxfer.pc.in >'$(DESTDIR)$(libdir)/pkgconfig/libxfer.pc'
 	$(Q)for page in $(MAN_PAGES); do \
 	    $(INSTALL) -D -m 644 $$page '$(DESTDIR)$(mandir)'/man$${page##*.}/$${page##*/} || exit; done
 
 uninstall:
 	$(Q)rm -f '$(DESTDIR)$(bindir)/xfershim' '$(DESTDIR)$(libdir)/xfershim/libxfershim.so' \
-	    '$(DESTDIR)$(completiondir)/xfershim'
+	    '$(DESTDIR)$(completiondir)/xfershim' '$(DESTDIR)$(includedir)/xfer.h' '$(DESTDIR)$(libdir)/libxfer.a' \
+	    '$(DESTDIR)$(libdir)/pkgconfig/libxfer.pc'
 	$(Q)for page in $(MAN_PAGES); do rm -f '$(DESTDIR)$(mandir)'/man$${page##*.}/$${page##*/}; done
 	$(Q)[ ! -d '$(DESTDIR)$(libdir)/xfershim' ] || rmdir '$(DESTDIR)$(libdir)/xfershim'
 

@@ -11,6 +11,9 @@ struct xfer_piece {
     int in;            /* -1: only in memory */
     off_t in_offset;   /* bytes from the source's start, or -1: its own offset, which moves on */
     size_t count;      /* bytes, above 0 */
+    /* Bytes from the destination's start, whose own offset then stays; NULL: its own offset, which moves on.
+     * Not for all engines. */
+    const off_t *out_offset;
 };
 
 struct xfer_engine {
@@ -28,5 +31,19 @@ extern const struct xfer_engine xfer_engine_write;
 
 /* copy_file_range(2): shares blocks where the file system can, copies in the kernel elsewhere. Needs `in`. */
 extern const struct xfer_engine xfer_engine_range;
+
+/* The rest is in libxfer.a only. All need `in`, which has an offset. */
+
+/* FICLONERANGE: whole blocks, and the source's end. Anything else is -EINVAL. Takes out_offset. */
+extern const struct xfer_engine xfer_engine_clone;
+
+/* splice(2) through a private pipe, which is kept for the next move. Takes out_offset. */
+extern const struct xfer_engine xfer_engine_splice;
+
+/* sendfile(2). */
+extern const struct xfer_engine xfer_engine_sendfile;
+
+/* One write(2) from a mapping of the source. Takes out_offset. */
+extern const struct xfer_engine xfer_engine_mapped;
 
 #endif
