@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <sys/stat.h>
@@ -25,9 +26,9 @@ static ssize_t move(const struct xfer_piece *piece, int out)
     if ((uint64_t)(st.st_size - from) < count)
         count = (size_t)(st.st_size - from);
     long at = XFER_SYS(SYS_mmap, NULL, skip + count, PROT_READ, MAP_SHARED, piece->in, from - (off_t)skip);
-    if (at < 0 && at > -PAGE)
+    if (at < 0 && at > -PAGE) /* user addresses are positive */
         return at;
-    const char *bytes = (const char *)at + skip;
+    const char *bytes = (const char *)((uintptr_t)at + skip);
     ssize_t n = piece->out_offset ? XFER_SYS(SYS_pwrite64, out, bytes, count, *piece->out_offset)
                                   : sys_write(out, bytes, count);
     XFER_SYS(SYS_munmap, at, skip + count);
