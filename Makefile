@@ -161,6 +161,8 @@ help:
 	@echo 'make            the library, the launcher and the bench programs, into build/'
 	@echo 'make demo       install what is missing, then see real programs copy faster'
 	@echo 'make check      install what is missing, then run the tests'
+	@echo 'make check-long  what takes longer, in at most LONG_MINUTES (60); make contract after tests came or went'
+	@echo 'make bench-gain  the tables of the README; bench-share (as root), bench-overhead'
 	@echo 'make install    DESTDIR= prefix=/usr/local; make uninstall takes it away again'
 	@echo 'make lint       clang-format, clang-tidy, cppcheck, mandoc; make format lays out the code'
 	@echo 'make deps       the packages for demo and check; NODEPS=1 makes the others not look for packages'
