@@ -75,14 +75,19 @@ Test(lease, A8_a_writer_waits_until_it_is_dropped_and_the_holder_is_told)
     struct sigaction action = {.sa_sigaction = told, .sa_flags = SA_SIGINFO};
     int fd = source(O_RDONLY), done[2];
     char byte;
-    sigaction(SIGUSR1, &action, NULL);
-    cr_assert(pipe(done) == 0 && xfer_lease_take(fd, SIGUSR1) == 0);
+    sigset_t sigsys;
+    sigemptyset(&sigsys);
+    sigaddset(&sigsys, SIGSYS);
+    sigprocmask(SIG_UNBLOCK, &sigsys, NULL);
+    sigaction(SIGSYS, &action, NULL);
+    cr_assert(pipe(done) == 0 && xfer_lease_take(fd, SIGSYS) == 0);
+    const char *path = scratch_path("in"); /* a child has another scratch space */
     pid_t pid = fork();
     if (pid == 0) {
-        int writer = open(scratch_path("in"), O_WRONLY);
+        int writer = open(path, O_WRONLY);
         _exit(write(done[1], "", 1) != 1 || writer < 0);
     }
-    while (told_fd < 0)
+    for (int i = 0; i < 5000 && told_fd < 0; i++)
         usleep(1000);
     cr_expect(told_code == SI_SIGIO && told_fd == fd);
     cr_expect(xfer_lease_is_breaking(fd));
