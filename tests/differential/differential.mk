@@ -26,7 +26,7 @@ check-differential: $(DIFFERENTIAL_DRIVER) $(DIFFERENTIAL_PLAYER) all
 	$(Q)$(DIFFERENTIAL_DRIVER) $(DIFFERENTIAL) -L $(B)/libxfershim.so -P $(DIFFERENTIAL_PLAYER)
 
 check-differential-long: $(DIFFERENTIAL_DRIVER) $(DIFFERENTIAL_PLAYER) all
-	$(Q)$(DIFFERENTIAL_DRIVER) -s 1000000 -n 100000 -L $(B)/libxfershim.so -P $(DIFFERENTIAL_PLAYER)
+	$(Q)$(DIFFERENTIAL_DRIVER) -e -s 1000000 -n 100000 -L $(B)/libxfershim.so -P $(DIFFERENTIAL_PLAYER)
 
 # Percent of the lines of session, window and guard.
 check-coverage:
