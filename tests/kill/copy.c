@@ -265,7 +265,8 @@ static void walk(struct death *death, const struct copier *copier, const struct 
             if (begun) {
                 death->acted |= death->call == CALL_PREAD;
                 follow(death, &entry, shares, death->leaving ? info.exit.rval : 0);
-                if (cut && death->stops == cut->stop) {
+                bool exits = entry.entry.nr == SYS_exit_group; /* a signal comes too late for it */
+                if (cut && death->stops == cut->stop && !exits) {
                     death->found = true;
                     cut_off(death, copier->pid, cut->signal, &entry, shares);
                     return;
