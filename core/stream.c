@@ -140,10 +140,23 @@ static bool owns_source(struct xfer_stream *s)
     if (s->in_kernel == SOURCE_IS_THEIRS)
         return false;
     s->stats.calls++;
-    if (sys_lseek(s->in, 0, SEEK_CUR) == s->in_kernel)
+    off_t now = sys_lseek(s->in, 0, SEEK_CUR);
+    if (now == s->in_kernel || now < 0) /* a call that fails tells nothing of the offset */
         return true;
     give_up_source(s);
     return false;
+}
+
+/* Where lseek is refused in the middle of a session, reading moves the offset as well. */
+static void read_forward(int in, off_t count)
+{
+    char bytes[256];
+    while (count > 0) {
+        ssize_t n = sys_read(in, bytes, count < (off_t)sizeof(bytes) ? (size_t)count : sizeof(bytes));
+        if (n <= 0)
+            break;
+        count -= n;
+    }
 }
 
 /* Sets the source's offset to the program's position. */
@@ -152,7 +165,8 @@ static void place_source(struct xfer_stream *s)
     off_t wanted = s->window.base + (off_t)xfer_window_position(&s->window).read;
     if (!owns_source(s) || wanted == s->in_kernel)
         return;
-    sys_lseek(s->in, wanted, SEEK_SET);
+    if (sys_lseek(s->in, wanted, SEEK_SET) < 0)
+        read_forward(s->in, wanted - s->in_kernel);
     s->in_kernel = wanted;
     s->stats.calls++;
 }

@@ -28,6 +28,7 @@
 #endif
 
 /* SYSCALL_DISPATCH_FILTER_BLOCK */
+#define SELECTOR_ALLOW 0
 #define SELECTOR_BLOCK 1
 
 /* Beside the signal frame the handler needs about 1.2 KiB as compiled (gcc -fstack-usage), on its deepest
@@ -171,6 +172,7 @@ void guard_disarm(signals_mask mask)
         return;
     guard.armed = false;
     forget_notices();
+    selector = SELECTOR_ALLOW; /* should the call be refused, nothing is trapped all the same */
     dispatch(PR_SYS_DISPATCH_OFF, NULL, 0, NULL);
     signals_action(SIGSYS, &guard.program_action, NULL);
     restore_stack(mask);
@@ -317,6 +319,7 @@ enum refusal guard_arm(const struct signals_survey *survey, struct xfer_range st
     if (rc == 0) {
         size_t length = (size_t)(xfer_gate_end - xfer_gate_start);
         guard.armed = true;
+        selector = SELECTOR_BLOCK;
         rc = dispatch(PR_SYS_DISPATCH_ON, xfer_gate_start, length, &selector);
     }
     if (rc < 0) {
