@@ -30,8 +30,8 @@ override CFLAGS += -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -Icore -Ishim
 PRELOAD_CFLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE
 
 # Core and shim are optimized as one: a served call passes five functions in as many files, half of its time. The
-# objects hold machine code as well (clang's cannot), for libxfer.a and the tests, which are linked with NO_LTO. A seed for each, because two
-# builds of the same sources are to be the same.
+# objects hold machine code as well (clang's cannot), for libxfer.a and the tests, which are linked with NO_LTO.
+# A seed for each, because two builds of the same sources are to be the same.
 ifeq ($(DEBUG),)
 LTO := $(shell $(CC) -flto=auto -ffat-lto-objects -fno-lto -x c -c -o /dev/null /dev/null 2>/dev/null && \
     $(CC) --version | grep -q 'Free Software' && echo -flto=auto -ffat-lto-objects)

@@ -3,18 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "fs_magic.h"
 #include "sys.h"
-
-/* Not in linux/magic.h of every system: fs/bcachefs and fs/xfs of the kernel. */
-#define BCACHEFS_MAGIC 0xca451a4e
-#ifndef XFS_SUPER_MAGIC
-#define XFS_SUPER_MAGIC 0x58465342
-#endif
 
 int xfer_endpoint_look(struct xfer_endpoint *end, int fd)
 {

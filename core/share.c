@@ -2,17 +2,12 @@
 
 #include <errno.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "engine.h"
+#include "fs_magic.h"
 #include "sys.h"
-
-#ifndef XFS_SUPER_MAGIC
-#define XFS_SUPER_MAGIC 0x58465342
-#endif
-#define BCACHEFS_MAGIC 0xca451a4e
 
 /* Linux 6.5, include/uapi/linux/mman.h; not in the headers of Debian 12. */
 #ifndef SYS_cachestat

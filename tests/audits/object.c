@@ -9,16 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *output_of(const char *const *args)
-{
-    if (!find_program(args[0]))
-        cr_skip_test("%s is not installed", args[0]);
-    struct run what = {.args = args};
-    struct outcome outcome = run(&what);
-    cr_assert(outcome.status == 0, "%s: %s", args[0], outcome.err);
-    return outcome.out;
-}
-
 static unsigned long address_of(const char *symbol)
 {
     char *table = output_of(ARGS("nm", shim_library()));

@@ -66,16 +66,6 @@ static const char *const unwanted[] = {
 };
 enum { UNWANTED = sizeof unwanted / sizeof *unwanted };
 
-static char *output_of(const char *const *args)
-{
-    if (!find_program(args[0]))
-        cr_skip_test("%s is not installed", args[0]);
-    struct run what = {.args = args};
-    struct outcome outcome = run(&what);
-    cr_assert(outcome.status == 0, "%s: %s", args[0], outcome.err);
-    return outcome.out;
-}
-
 static bool has_line(const char *list, const char *line)
 {
     return strstr(text("\n%s", list), text("\n%s\n", line)) != NULL;

@@ -966,3 +966,13 @@ char *mount_fresh(const char *kind, uint64_t size)
     mounts[mount_count++] = point;
     return point;
 }
+
+char *output_of(const char *const *args)
+{
+    if (!find_program(args[0]))
+        cr_skip_test("%s is not installed", args[0]);
+    struct run what = {.args = args};
+    struct outcome outcome = run(&what);
+    cr_assert(outcome.status == 0, "%s: %s", args[0], outcome.err);
+    return outcome.out;
+}

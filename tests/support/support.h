@@ -131,6 +131,9 @@ int exit_code(int status);
 
 struct outcome run(const struct run *what);
 
+/* What a tool printed that must succeed; skips the test where it is not installed. */
+char *output_of(const char *const *args);
+
 /* The two halves of run(), for tests that do something to the program meanwhile. */
 struct running {
     pid_t pid; /* leads its own process group */
