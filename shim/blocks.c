@@ -89,10 +89,10 @@ bool blocks_hold(struct xfer_share *share, int in)
     return rc == 0;
 }
 
-void blocks_learn(const struct xfer_share *share, const struct xfer_endpoint *out)
+void blocks_learn(const struct xfer_share *share, dev_t out)
 {
     if (share->why_not == XFER_UNSHARED_REFUSED)
         for (unsigned i = 0; i < used; i++)
-            if (known[i].out == out->device)
+            if (known[i].out == out)
                 known[i].can = false;
 }

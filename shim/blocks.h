@@ -23,6 +23,6 @@ void blocks_examine(struct xfer_share *share, const struct xfer_endpoint *in,
 bool blocks_hold(struct xfer_share *share, int in);
 
 /* A session has ended in this way: what the file system refused is not asked of it again. */
-void blocks_learn(const struct xfer_share *share, const struct xfer_endpoint *out);
+void blocks_learn(const struct xfer_share *share, dev_t out);
 
 #endif

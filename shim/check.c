@@ -204,8 +204,8 @@ static enum refusal check_sharing(struct check *check, const struct detect *loop
     seen.device = check->out.device;
     seen.kind = check->kind = blocks_kind(check->out.fs_type);
     blocks_examine(&check->share, &check->in, &check->out);
-    if (!check->share.on && (check->kind == PAYOFF_SHARED || check->kind == PAYOFF_SHARED_BTRFS))
-        check->kind = PAYOFF_DISK;
+    if (!check->share.on)
+        check->kind = payoff_unshared(check->kind);
     if (chunk_of(loop) < CONFIG_CHUNK_LARGE)
         return REFUSAL_NONE;
     if (!check->share.on)

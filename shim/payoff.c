@@ -69,6 +69,11 @@ static uint64_t look_up(const struct row *rows, size_t count, size_t chunk)
 
 #define LOOK_UP(table, chunk) look_up(table, sizeof(table) / sizeof((table)[0]), chunk)
 
+enum payoff_kind payoff_unshared(enum payoff_kind kind)
+{
+    return kind == PAYOFF_MEMORY ? PAYOFF_MEMORY : PAYOFF_DISK;
+}
+
 uint64_t payoff_saving(size_t chunk, enum payoff_kind kind)
 {
     switch (kind) {

@@ -10,6 +10,10 @@
  * well, and where blocks are shared there are no pages at all. */
 enum payoff_kind { PAYOFF_DISK, PAYOFF_MEMORY, PAYOFF_SHARED, PAYOFF_SHARED_BTRFS };
 
+/* What a loop saves of this kind when no blocks are shared after all: the source cannot be held, or is dirty.
+ */
+enum payoff_kind payoff_unshared(enum payoff_kind kind);
+
 /* What one read/write pair of `chunk` bytes saves in a session, in nanoseconds; 0 where nothing is saved. */
 uint64_t payoff_saving(size_t chunk, enum payoff_kind kind);
 

@@ -27,12 +27,12 @@ static unsigned char window[WINDOW_SIZE] __attribute__((aligned(4096)));
 static struct xfer_stream stream;
 static struct {
     signals_mask handled;
-    signals_mask before;   /* blocked by the program, when the last slow call began */
-    size_t chunk;          /* bytes that the loop's calls move at the start */
-    enum payoff_kind kind; /* of the destination */
-    struct detect *loop;   /* of the thread that has the session */
-    bool never_again;      /* somebody moved our source's offset behind our back */
-    struct xfer_endpoint out;
+    signals_mask before;    /* blocked by the program, when the last slow call began */
+    size_t chunk;           /* bytes that the loop's calls move at the start */
+    enum payoff_kind kind;  /* of the destination */
+    struct detect *loop;    /* of the thread that has the session */
+    bool never_again;       /* somebody moved our source's offset behind our back */
+    dev_t device;           /* of the destination */
     volatile bool wanted;   /* somebody waits for the lease of the source */
     volatile bool changing; /* the stream is in the middle of a slow call */
 } session;
@@ -52,13 +52,19 @@ static void release_handlers(signals_mask before)
         signals_set(before);
 }
 
+/* Where blocks could have been shared and none was, less is gained. */
+static enum payoff_kind kind_of_gain(void)
+{
+    return stream.stats.shared ? session.kind : payoff_unshared(session.kind);
+}
+
 /* By the calls that were not made: a session whose buffers had to be proven again and again saves little. */
 static bool paid(void)
 {
     const struct xfer_stats *stats = &stream.stats;
     uint64_t served = stats->reads + stats->writes;
     uint64_t pairs = served > stats->calls ? (served - stats->calls) / 2 : 0;
-    return payoff_paid(pairs, session.chunk, session.kind);
+    return payoff_paid(pairs, session.chunk, kind_of_gain());
 }
 
 /* Ends the session. `call` is the system call that did it, or -1. No handler may run. */
@@ -69,8 +75,8 @@ static void finish(enum xfer_stream_end why, long call)
     xfer_stream_close(&stream);
     if (stream.ended == XFER_END_FOREIGN)
         session.never_again = true;
-    blocks_learn(&stream.share, &session.out);
-    report_end(&stream, session.chunk, session.kind, call);
+    blocks_learn(&stream.share, session.device);
+    report_end(&stream, session.chunk, kind_of_gain(), call);
     detect_session_over(session.loop, paid());
     if (xfer_stream_owes(&stream)) {
         guard_block_all();
@@ -226,7 +232,7 @@ static enum refusal start(struct check *check, struct detect *loop, const struct
         return REFUSAL_NO_LEASE;
     }
     session.handled = survey->handled;
-    session.out = check->out;
+    session.device = check->out.device;
     session.kind = check->kind;
     session.loop = loop;
     xfer_clock_ms(); /* if the vDSO has to ask the kernel, the guard sees it now, while SIGSYS is not blocked

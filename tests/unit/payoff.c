@@ -99,6 +99,16 @@ Test(payoff, C7_within_memory_less_is_saved)
     cr_expect(!payoff_worth(UINT64_MAX, 8192, PAYOFF_MEMORY));
 }
 
+Test(payoff, C7_where_no_block_was_shared_a_session_has_earned_no_more_than_elsewhere)
+{
+    cr_expect(payoff_unshared(PAYOFF_SHARED) == PAYOFF_DISK &&
+              payoff_unshared(PAYOFF_SHARED_BTRFS) == PAYOFF_DISK);
+    cr_expect(payoff_unshared(PAYOFF_DISK) == PAYOFF_DISK && payoff_unshared(PAYOFF_MEMORY) == PAYOFF_MEMORY);
+    uint64_t pairs = payoff_cost() / payoff_saving(512, PAYOFF_SHARED_BTRFS) + 1;
+    cr_expect(payoff_paid(pairs, 512, PAYOFF_SHARED_BTRFS));
+    cr_expect(!payoff_paid(pairs, 512, payoff_unshared(PAYOFF_SHARED_BTRFS)));
+}
+
 Test(payoff, C7_a_session_that_only_earned_its_cost_has_not_paid)
 {
     uint64_t even = payoff_cost() / payoff_saving(4096, PAYOFF_DISK);
